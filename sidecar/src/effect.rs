@@ -1,0 +1,230 @@
+//! Everything the core wants done, as plain data: rooms return effects, the app hands them to the edges.
+//!
+//! Owns no state and does nothing. Positions are zero-based lines and byte columns, ends exclusive.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lsp_types::TextEdit;
+
+use crate::model::*;
+use crate::reply::Reply;
+
+/// One thing to be done outside the core, or by another room.
+#[derive(Debug)]
+pub enum Effect {
+    /// Tell Neovim.
+    Nvim(NvimCmd),
+    /// Tell an agent, or do something to its process.
+    Agent(AgentId, AgentCmd),
+    /// Ask the disk; the result comes as `Event::Disk` with the same op.
+    Disk(OpId, DiskCmd),
+    /// Answer a request of an agent.
+    Answer(Reply, Result<Arc<str>, RpcError>),
+    /// Workspace to session room: may this write land? Decided with `Workspace::decide`.
+    AskWrite(WriteAsk),
+    /// Session room to workspace: a question about a write has been answered.
+    WriteDecided { op: OpId, allow: bool },
+}
+
+/// A write that waits for a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteAsk {
+    /// The write.
+    pub op: OpId,
+    /// Whose.
+    pub session: SessionKey,
+    /// Real path.
+    pub path: PathBuf,
+    /// Text that would be replaced; `None` when the file does not exist yet.
+    pub live: Option<String>,
+    /// What would land.
+    pub content: String,
+    /// The buffer that holds the file, if it is open, and whether it has unsaved lines of the person that a save
+    /// would write too.
+    pub buf: Option<BufId>,
+    /// See `buf`.
+    pub saves_unsaved: bool,
+}
+
+/// What an agent edge is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentCmd {
+    /// Start the process and send `initialize`.
+    Start(Box<Launch>),
+    /// `session/new`; `call` comes back in `AgentEvent::Reply`.
+    NewSession { call: u64, cwd: PathBuf },
+    /// `session/prompt`.
+    Prompt { call: u64, session: String, blocks: Vec<Content> },
+    /// `session/cancel`, a notification.
+    Cancel { session: String },
+    /// Close stdin, TERM, KILL, in bounded time; `Exited` follows.
+    Stop,
+}
+
+/// What the disk edge is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskCmd {
+    /// Where does this absolute path lead?
+    Resolve { path: PathBuf },
+    /// Read a text file; `cap` in bytes.
+    Read { real: PathBuf, cap: u64 },
+    /// Write a file that is not open: beside and renamed (in place when it has more links than one), parents created,
+    /// mode kept. `expect` is the text the file must still hold (`None`: must not exist), else `Stale`.
+    Write { real: PathBuf, text: String, crlf: bool, bom: bool, expect: Option<String> },
+}
+
+/// What Neovim is told. Each is one request to the editor unless it says otherwise; none is waited for by the loop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NvimCmd {
+    /// Answer to `Hello`.
+    Welcome { protocol: u64, version: String, log: PathBuf },
+    /// Attach to a buffer without its text (`nvim_buf_attach`), then ask for the first slice.
+    Attach { buf: BufId },
+    /// Stop its events.
+    Detach { buf: BufId },
+    /// Ask for lines from `start`, at most 64 KiB of them. `later`: only when the editor is idle.
+    Slice { buf: BufId, start: usize, later: bool },
+    /// The atomic edit: compare tick and mode, edit as one undo step, save.
+    Edit(EditCall),
+    /// Replace lines of a transcript buffer; acknowledged by `ViewAck`.
+    Patch(ViewPatch),
+    /// State of all sessions, for tables that queries read.
+    Sessions(Vec<SessionState>),
+    /// All pending questions, in order.
+    Questions(Vec<QuestionState>),
+    /// A `User` autocmd with data (JSON object).
+    UserEvent { name: String, data: serde_json::Value },
+    /// Something a person should read; level is `info`, `warn` or `error`.
+    Notify { level: String, text: String },
+    /// The process groups that must end with the editor's channel.
+    Groups(Vec<i32>),
+    /// The texts of a diff. Left side: `buf` when the file is open, else `old`. Sent whole; the edge slices.
+    Diff(DiffTexts),
+    /// A prompt could not be sent; its text goes back to the person.
+    PromptReturned { session: SessionKey, text: String, why: String },
+}
+
+/// One atomic edit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EditCall {
+    /// Comes back in `EditDone`.
+    pub op: OpId,
+    /// Target.
+    pub buf: BufId,
+    /// The tick the edits were computed for.
+    pub tick: u64,
+    /// Whole-line or within-line replacements in ascending order, not overlapping, all in coordinates of the text at
+    /// `tick`. Positions are zero-based lines and UTF-8 byte columns; new text uses LF. Columns are byte offsets into
+    /// Neovim's line.
+    pub edits: Vec<TextEdit>,
+    /// Whether the text ends in a newline once edited.
+    pub eol: bool,
+    /// The text once edited is empty (no line at all).
+    pub empty: bool,
+    /// Save through `:write`.
+    pub save: bool,
+}
+
+/// New lines for a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewPatch {
+    /// Whose transcript.
+    pub session: SessionKey,
+    /// Where it is shown.
+    pub buf: BufId,
+    /// Ascending; acknowledged with `ViewAck`.
+    pub version: u64,
+    /// `[first, last)` is replaced.
+    pub first: usize,
+    /// End, exclusive, in lines of the version before.
+    pub last: usize,
+    /// The new lines.
+    pub lines: Vec<String>,
+    /// Highlights on the new lines.
+    pub marks: Vec<ViewMark>,
+    /// Line ranges (in the new buffer) of questions, so that keys know where they are: (question, first, last).
+    pub questions: Vec<(QuestionId, usize, usize)>,
+}
+
+/// A highlight: bytes `[col, end)` of line `row` (relative to the patch's first line).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ViewMark {
+    /// Line, relative to `first`.
+    pub row: usize,
+    /// Byte column.
+    pub col: usize,
+    /// Byte column, exclusive.
+    pub end: usize,
+    /// Name of the highlight group, one of `view::GROUPS`.
+    pub group: &'static str,
+}
+
+/// What queries see of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionState {
+    /// Local id.
+    pub id: SessionKey,
+    /// Preset name.
+    pub agent: String,
+    /// The agent's own name and version, once known.
+    pub agent_info: String,
+    /// Title from the agent, else from the first prompt, else empty.
+    pub title: String,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// `starting`, `idle`, `running`, `waiting`, `cancelling`, `dead`.
+    pub state: &'static str,
+    /// Texts of queued prompts.
+    pub queue: Vec<String>,
+    /// Tokens used and window size, once the agent told.
+    pub usage: Option<(u64, u64)>,
+    /// Cost as shown text.
+    pub cost: Option<String>,
+    /// Current mode id.
+    pub mode: Option<String>,
+    /// Slash commands: name, description, hint.
+    pub commands: Vec<(String, String, Option<String>)>,
+    /// Number of turns so far.
+    pub turn: u32,
+    /// The cause, when dead.
+    pub cause: Option<String>,
+}
+
+/// What the editor sees of a question. All text is already escaped for display.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionState {
+    /// Id for `answer`.
+    pub id: QuestionId,
+    /// Whose.
+    pub session: SessionKey,
+    /// One line.
+    pub title: String,
+    /// More lines: command, details, preview, or "details not provided".
+    pub body: Vec<String>,
+    /// In the order given.
+    pub options: Vec<PermissionOption>,
+    /// Paths of the diffs that can be shown, in order.
+    pub files: Vec<String>,
+}
+
+/// Both sides of a diff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffTexts {
+    /// Which question, and which of its diffs.
+    pub question: QuestionId,
+    /// Zero-based.
+    pub index: usize,
+    /// How many diffs the question has.
+    pub count: usize,
+    /// Shown name (escaped).
+    pub path: String,
+    /// The open buffer that is the left side.
+    pub buf: Option<BufId>,
+    /// Left side where no buffer holds it.
+    pub old: String,
+    /// Right side.
+    pub new: String,
+    /// A fragment that was not found in the file is shown by itself, and this says so.
+    pub note: Option<String>,
+}

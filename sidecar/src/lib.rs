@@ -1,0 +1,9 @@
+//! Bosun's sidecar: the process that hosts coding agents for Neovim.
+//!
+//! See ARCHITECTURE.md for the map. Data flows one way: edge -> app -> rooms -> effects -> edge.
+
+pub mod effect;
+pub mod event;
+pub mod model;
+pub mod reply;
+pub mod session;

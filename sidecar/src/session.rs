@@ -1,0 +1,2 @@
+//! Sessions (skeleton).
+pub mod entry;

@@ -1,0 +1,2 @@
+//! Scripted agent.
+fn main() {}
