@@ -8,3 +8,4 @@ pub mod event;
 pub mod model;
 pub mod reply;
 pub mod session;
+pub mod workspace;
