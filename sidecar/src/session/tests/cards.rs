@@ -176,9 +176,7 @@ fn a_card_that_came_after_its_turn_ended_stays_with_that_turn() {
     stage.prompt("next");
     stage.check(&[
         "1 user \"go\"",
-        "1 end end_turn [silent]"
-            .replace(" [silent]", " [\"The agent ended the turn without saying anything.\"]")
-            .as_str(),
+        "1 end end_turn [\"The agent ended the turn without saying anything.\"]",
         "1 tool bg \"watch\" other:unfinished",
         "1 message \"still here\"",
         "2 user \"next\"",
