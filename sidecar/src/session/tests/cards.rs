@@ -112,6 +112,37 @@ fn a_late_update_after_the_answer_reaches_its_card() {
 }
 
 #[test]
+fn a_late_update_reaches_its_card_also_turns_later_while_nothing_runs() {
+    let mut stage = Stage::running();
+    stage.update(Update::ToolCall(titled("c", "one", ToolStatus::Completed)));
+    stage.stop("end_turn");
+    stage.prompt("two");
+    stage.say("x");
+    stage.stop("end_turn");
+    stage.update(Update::ToolCallUpdate(tool("c", |p| p.content = Patch::Set(vec![text("late")]))));
+    assert_eq!(stage.transcript()[1], "1 tool c \"one\" completed late");
+    assert_eq!(stage.transcript().len(), 6);
+}
+
+#[test]
+fn a_bare_start_is_filled_by_what_follows() {
+    let mut stage = Stage::running();
+    stage.update(Update::ToolCall(tool("t", |p| {
+        p.title = Patch::Set("Read File".into());
+        p.raw_input = Patch::Set("{}".into());
+    })));
+    stage.update(Update::ToolCallUpdate(tool("t", |p| {
+        p.title = Patch::Set("Read notes.txt".into());
+        p.raw_input = Patch::Set(r#"{"path":"notes.txt"}"#.into());
+        p.status = Patch::Set(ToolStatus::Other("weird".into()));
+    })));
+    stage.check(&["1 user \"go\"", "1 tool t \"Read notes.txt\" other:weird"]);
+    let Body::Tool(call) = &stage.entries()[1].body else { panic!() };
+    assert_eq!(call.raw_input.as_deref(), Some(r#"{"path":"notes.txt"}"#));
+    assert!(!call.ended(), "a word we do not know is taken as still going on");
+}
+
+#[test]
 fn cards_left_open_by_a_turn_that_ended_well_are_shown_as_ended_without_a_claim() {
     let mut stage = Stage::running();
     stage.update(Update::ToolCall(titled("a", "A", ToolStatus::InProgress)));

@@ -124,6 +124,16 @@ fn a_request_outside_a_turn_is_asked_too() {
 }
 
 #[test]
+fn a_cancel_without_a_turn_answers_what_waits_and_says_nothing_else() {
+    let mut stage = Stage::idle();
+    stage.ask("7", titled("t", "T", ToolStatus::Pending), yes_no());
+    stage.take();
+    stage.cancel();
+    assert_eq!(stage.take(), [cancelled("7")]);
+    assert_eq!(stage.transcript()[1], "0 question 1 \"T\": cancelled");
+}
+
+#[test]
 fn a_request_for_an_unknown_session_is_an_error() {
     let mut stage = Stage::running();
     stage.ask_on(1, "zzz", "7", tool("t", |_| {}), yes_no());
@@ -158,6 +168,7 @@ fn a_cancel_answers_all_that_wait_and_all_that_come_until_the_turn_has_ended() {
     assert!(stage.room.questions().is_empty());
     stage.ask("4", titled("4", "late", ToolStatus::Pending), yes_no());
     assert_eq!(stage.take(), [cancelled("4")]);
+    assert_eq!(stage.transcript().last().unwrap(), "1 tool 4 \"late\" cancelled");
     stage.ask_write(write_ask(6, "/work/a"));
     assert_eq!(stage.take(), ["write 6: false"]);
     stage.stop("cancelled");
