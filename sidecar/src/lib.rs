@@ -5,5 +5,6 @@
 pub mod effect;
 pub mod event;
 pub mod model;
+pub mod nvim;
 pub mod reply;
 pub mod session;
