@@ -6,6 +6,7 @@ pub mod disk;
 pub mod effect;
 pub mod event;
 pub mod model;
+pub mod nvim;
 pub mod reply;
 pub mod session;
 pub mod workspace;
