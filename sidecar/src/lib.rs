@@ -2,6 +2,7 @@
 //!
 //! See ARCHITECTURE.md for the map. Data flows one way: edge -> app -> rooms -> effects -> edge.
 
+pub mod demo;
 pub mod disk;
 pub mod effect;
 pub mod event;
