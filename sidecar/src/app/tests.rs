@@ -1,6 +1,5 @@
 //! The rooms together, without edges: events in, effects out.
 
-use std::path::PathBuf;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -72,7 +71,7 @@ impl World {
     /// What the disk would say to a path question.
     fn world_answers(&mut self, effect: &Effect) {
         if let Effect::Disk(op, DiskCmd::Resolve { path }) = effect {
-            let kind = if *path == PathBuf::from("/p") { PathKind::Dir } else { PathKind::File };
+            let kind = if path.as_os_str() == "/p" { PathKind::Dir } else { PathKind::File };
             let resolved = Resolved { real: path.clone(), kind };
             self.apply(Event::Disk(*op, DiskResult::Resolved(Ok(resolved))));
         }
