@@ -1,1 +1,3 @@
 //! End-to-end harness.
+
+pub mod model;

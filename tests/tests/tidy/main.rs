@@ -48,7 +48,10 @@ fn before_comment<'a>(line: &'a str, start: &str) -> &'a str {
 
 /// The top of the checkout.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests' folder lies in the checkout").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests' folder lies in the checkout")
+        .to_path_buf()
 }
 
 /// A page of the checkout, which must exist.
@@ -67,7 +70,8 @@ pub fn tree() -> Vec<Source> {
     }
     found.sort();
     let read = |path: PathBuf| {
-        let name = path.strip_prefix(root()).expect("found under the root").to_string_lossy().replace('\\', "/");
+        let name =
+            path.strip_prefix(root()).expect("found under the root").to_string_lossy().replace('\\', "/");
         let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
         Source { path: name, text: String::from_utf8_lossy(&bytes).into_owned() }
     };

@@ -17,9 +17,8 @@ fn mapped(page: &str) -> Vec<String> {
 }
 
 fn missing(map: &[String], files: &[String]) -> Vec<String> {
-    let covered = |file: &String| {
-        map.iter().any(|m| m == file || (m.ends_with('/') && file.starts_with(m.as_str())))
-    };
+    let covered =
+        |file: &String| map.iter().any(|m| m == file || (m.ends_with('/') && file.starts_with(m.as_str())));
     files.iter().filter(|f| !covered(f)).cloned().collect()
 }
 

@@ -16,7 +16,8 @@ fn recipe<'a>(makefile: &'a str, target: &str) -> Vec<&'a str> {
 #[test]
 fn the_makefile_has_every_target_and_explains_it() {
     let makefile = page("Makefile");
-    let explained = |t: &&&str| makefile.lines().any(|l| l.starts_with(&format!("{t}:")) && l.contains(" ## "));
+    let explained =
+        |t: &&&str| makefile.lines().any(|l| l.starts_with(&format!("{t}:")) && l.contains(" ## "));
     let silent = TARGETS.iter().filter(|t| !explained(t)).map(|t| t.to_string()).collect::<Vec<_>>();
     expect_none("targets that are missing or not explained", &silent);
 }
@@ -28,7 +29,10 @@ fn continuous_integration_runs_the_test_command_of_the_readme_and_the_demo_witho
     let makefile = page("Makefile");
     let ci = recipe(&makefile, "ci").join("\n");
     for part in ["lint", "test", "demo </dev/null", "interop"] {
-        assert!(ci.contains(&format!("$(MAKE) --no-print-directory {part}")), "`make ci` does not run {part}");
+        assert!(
+            ci.contains(&format!("$(MAKE) --no-print-directory {part}")),
+            "`make ci` does not run {part}"
+        );
     }
 }
 
@@ -39,5 +43,8 @@ fn readme_changelog_contributing_and_licence_are_there() {
     assert!(page("CONTRIBUTING.md").lines().count() > 10);
     let changes = page("CHANGELOG.md");
     let first = changes.lines().skip_while(|l| !l.starts_with("## ")).skip(1);
-    assert!(first.take_while(|l| !l.starts_with("## ")).any(|l| l.starts_with("- ")), "CHANGELOG.md is empty");
+    assert!(
+        first.take_while(|l| !l.starts_with("## ")).any(|l| l.starts_with("- ")),
+        "CHANGELOG.md is empty"
+    );
 }

@@ -99,7 +99,8 @@ fn nothing_is_marked_as_unfinished_and_no_test_is_switched_off() {
 #[test]
 fn every_public_item_has_a_doc_line() {
     let rust = of_kind(".rs");
-    let rust = rust.iter().filter(|s| s.path.contains("/src/") && !s.is_test() || s.path.starts_with("tests/src/"));
+    let rust =
+        rust.iter().filter(|s| s.path.contains("/src/") && !s.is_test() || s.path.starts_with("tests/src/"));
     expect_none("no doc line", &rust.flat_map(undocumented).collect::<Vec<_>>());
 }
 
