@@ -1,4 +1,4 @@
--- The demo session without a person: a real Neovim, the real plugin, sidecar and demo agent, through the public API only.
+-- The demo session without a person: real Neovim, plugin, sidecar and demo agent, through the public API only.
 -- Changes a line without saving, asks for an edit of that line, answers the question, and checks what came of it.
 -- Prints an account of the session. Ends Neovim with an error if anything is not as it should be, or takes too long.
 
@@ -20,52 +20,36 @@ local function check(ok, what, detail)
   say('  %s  %s', ok and 'ok    ' or 'FAILED', what)
   if not ok then
     failed = failed + 1
-    if detail then
-      say('          %s', vim.inspect(detail))
-    end
+    if detail then say('          %s', vim.inspect(detail)) end
   end
 end
 
-local function disk()
-  return table.concat(vim.fn.readfile('greet.py', 'b'), '\n')
-end
+local function disk() return table.concat(vim.fn.readfile('greet.py', 'b'), '\n') end
 
-local function text(buf)
-  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n') .. '\n'
-end
+local function text(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n') .. '\n' end
 
 local session
 local function give_up(why)
   say('FAILED: %s', why)
-  local ok, transcript = pcall(function()
-    return session and bosun.transcript(session)
-  end)
-  if ok and transcript then
-    say('%s', transcript)
-  end
+  local ok, transcript = pcall(function() return session and bosun.transcript(session) end)
+  if ok and transcript then say('%s', transcript) end
   say('%s', vim.fn.execute('messages'))
   vim.cmd('cquit 1')
 end
 
 local function wait(what, condition)
-  if not vim.wait(LIMIT_MS, condition, 10) then
-    give_up('waited too long for ' .. what)
-  end
+  if not vim.wait(LIMIT_MS, condition, 10) then give_up('waited too long for ' .. what) end
 end
 
 local function play()
   local ended, changed
   vim.api.nvim_create_autocmd('User', {
     pattern = 'BosunTurnEnd',
-    callback = function(event)
-      ended = event.data
-    end,
+    callback = function(event) ended = event.data end,
   })
   vim.api.nvim_create_autocmd('User', {
     pattern = 'BosunFileWritten',
-    callback = function(event)
-      changed = event.data
-    end,
+    callback = function(event) changed = event.data end,
   })
 
   say('Bosun demo, played without a terminal, in Neovim %s', tostring(vim.version()))
@@ -127,23 +111,15 @@ local function play()
     'the edit is one undo step',
     vim.fn.undotree(buf).seq_cur - step
   )
-  vim.api.nvim_win_call(vim.fn.win_findbuf(buf)[1], function()
-    vim.cmd('silent undo')
-  end)
+  vim.api.nvim_win_call(vim.fn.win_findbuf(buf)[1], function() vim.cmd('silent undo') end)
   check(text(buf) == mine, '`u` gives the unsaved text back', text(buf))
   check(vim.v.errmsg == '', 'no error was raised in the editor', vim.v.errmsg)
 
-  if failed > 0 then
-    give_up(failed .. ' of the checks')
-  end
+  if failed > 0 then give_up(failed .. ' of the checks') end
   say('\nThe demo worked.')
   vim.cmd('qall!')
 end
 
-vim.defer_fn(function()
-  give_up('the demo took longer than a minute')
-end, LIMIT_MS + 5000)
+vim.defer_fn(function() give_up('the demo took longer than a minute') end, LIMIT_MS + 5000)
 local ok, err = xpcall(play, debug.traceback)
-if not ok then
-  give_up(err)
-end
+if not ok then give_up(err) end

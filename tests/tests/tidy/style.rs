@@ -55,8 +55,8 @@ fn undocumented(source: &Source) -> Vec<String> {
         if !ITEMS.contains(&rest.split_whitespace().next().unwrap_or_default()) {
             continue;
         }
-        let above = lines[..i].iter().rev().map(|l| l.trim());
-        let first = above.skip_while(|l| is_attribute(l)).next().unwrap_or_default();
+        let mut above = lines[..i].iter().rev().map(|l| l.trim());
+        let first = above.find(|l| !is_attribute(l)).unwrap_or_default();
         if !first.starts_with("///") {
             found.push(format!("{}:{}: {}", source.path, i + 1, line.trim()));
         }
