@@ -23,6 +23,8 @@ pub enum Effect {
     Answer(Reply, Result<Arc<str>, RpcError>),
     /// Workspace to session room: may this write land? Decided with `Workspace::decide`.
     AskWrite(WriteAsk),
+    /// Workspace to session room: the question about this write is moot (withdrawn or cancelled by the agent).
+    AskWithdrawn { op: OpId },
     /// Session room to workspace: a question about a write has been answered.
     WriteDecided { op: OpId, allow: bool },
 }

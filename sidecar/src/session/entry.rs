@@ -63,6 +63,10 @@ pub enum StopReason {
     AgentExit(Exit),
 }
 
+/// The status word (`ToolStatus::Other`) of a card that its agent left open when the turn ended well: shown as ended,
+/// without a claim about how.
+pub const UNFINISHED: &str = "unfinished";
+
 /// A tool call's card: everything merged from its updates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolCall {
@@ -82,6 +86,17 @@ pub struct ToolCall {
     pub raw_input: Option<Arc<str>>,
     /// Raw JSON.
     pub raw_output: Option<Arc<str>>,
+}
+
+impl ToolCall {
+    /// Whether the card is at rest: a final status, or left open by a turn that is over.
+    pub fn ended(&self) -> bool {
+        match &self.status {
+            Some(ToolStatus::Other(word)) => word == UNFINISHED,
+            Some(status) => status.is_final(),
+            None => false,
+        }
+    }
 }
 
 /// A question in the transcript.

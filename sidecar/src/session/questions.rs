@@ -1,0 +1,325 @@
+//! Questions that wait for a person: permission requests of agents, and the host's own about writes.
+//!
+//! Owns the queue, the replies owed, and the rule that each is answered exactly once on every way out: by a person, by
+//! a cancel, by the agent taking it back, by the end of the turn, the session or the agent. It never chooses an option
+//! that allows unless a person named it. Part of `Sessions`; called by the app and by the turn and lifecycle parts.
+
+use serde_json::json;
+
+use crate::effect::{Effect, NvimCmd, QuestionState, WriteAsk};
+use crate::model::*;
+use crate::reply::{Reply, WireId};
+
+use super::details;
+use super::display;
+use super::entry::QuestionEntry;
+use super::{Sessions, notify, user_event};
+
+/// A question that waits. What is shown of it is in the transcript entry.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// Its id.
+    id: QuestionId,
+    /// Whose.
+    pub(super) session: SessionKey,
+    /// The process that waits for the answer.
+    agent: AgentId,
+    /// Its entry in the transcript.
+    entry: EntryId,
+    /// It came during a turn, and goes with it.
+    pub(super) in_turn: bool,
+    /// What waits for the answer.
+    ask: Ask,
+}
+
+#[derive(Debug)]
+enum Ask {
+    /// An agent's request, and the tool call's card.
+    Permission { reply: Reply, card: EntryId },
+    /// A write of the workspace.
+    Write(Box<WriteAsk>),
+}
+
+/// One diff of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuestionDiff {
+    /// Proposed by an agent: a whole file or a fragment, to be located first. `count`: how many the question has.
+    Agent { session: SessionKey, diff: Diff, count: usize },
+    /// Exactly what a write would do.
+    Write { ask: WriteAsk, count: usize },
+}
+
+/// The verdict on a question.
+enum Verdict {
+    /// This option of the entry, by place.
+    Option(usize),
+    /// None of them.
+    Cancelled,
+}
+
+impl Sessions {
+    /// An agent asks. The tool call is merged into its card first. While a cancel is under way the answer is
+    /// `cancelled` at once; a session that is not known answers -32602.
+    pub fn permission(
+        &mut self,
+        agent: AgentId,
+        acp: &str,
+        tool: ToolPatch,
+        options: Vec<PermissionOption>,
+        reply: Reply,
+        _now: Millis,
+    ) -> Vec<Effect> {
+        let Some(i) = self.index_for(agent, acp) else {
+            let error = RpcError::new(RpcError::INVALID_PARAMS, format!("unknown session {acp}"));
+            return vec![Effect::Answer(reply, Err(error))];
+        };
+        let session = &mut self.list[i];
+        // Before the limits on what a card keeps: a person must see all of what is asked.
+        let raw = tool.raw_input.set().cloned();
+        let card = session.transcript.tool_asked(tool);
+        if let Some(turn) = &mut session.turn {
+            turn.said = true;
+        }
+        if session.cancelling() {
+            return vec![Effect::Answer(reply, Ok(cancelled()))];
+        }
+        let details = session
+            .transcript
+            .card_at(card)
+            .map(|c| details::describe(c, raw.as_deref()))
+            .unwrap_or_default();
+        let options = options
+            .into_iter()
+            .map(|option| PermissionOption { name: display::one_line(&option.name), ..option })
+            .collect();
+        self.put(i, Ask::Permission { reply, card }, details.title, details.body, options, details.diffs)
+    }
+
+    /// The host asks about a write. A second question about the same write takes the place of the first.
+    pub fn ask_write(&mut self, ask: WriteAsk, _now: Millis) -> Vec<Effect> {
+        let mut effects = self.withdraw_write(ask.op, "withdrawn: the text changed");
+        // Nobody can answer for a session that is gone or going; the write must not land.
+        let Some(i) = self.index(&ask.session).filter(|i| !self.list[*i].dead && !self.list[*i].cancelling())
+        else {
+            effects.push(Effect::WriteDecided { op: ask.op, allow: false });
+            return effects;
+        };
+        let session = &self.list[i];
+        let shown = ask.path.strip_prefix(&session.cwd).unwrap_or(&ask.path);
+        let title = format!("write {}", display::one_line(&shown.to_string_lossy()));
+        let mut body = Vec::new();
+        if ask.live.is_none() {
+            body.push("This is a new file.".to_owned());
+        }
+        if ask.saves_unsaved {
+            body.push("Saving it also writes your own unsaved lines.".to_owned());
+        }
+        let option = |id: &str, name: &str, kind| PermissionOption { id: id.into(), name: name.into(), kind };
+        let options = vec![
+            option("allow", "Allow", OptionKind::AllowOnce),
+            option("reject", "Reject", OptionKind::RejectOnce),
+        ];
+        let diff = Diff {
+            path: ask.path.to_string_lossy().into_owned(),
+            old: ask.live.clone(),
+            new: ask.content.clone(),
+        };
+        effects.extend(self.put(i, Ask::Write(Box::new(ask)), title, body, options, vec![diff]));
+        effects
+    }
+
+    /// The write that a question is about is off; nothing is decided, the question just goes. `why` is shown.
+    pub fn withdraw_write(&mut self, op: OpId, why: &str) -> Vec<Effect> {
+        let at = self.questions.iter().position(|q| matches!(&q.ask, Ask::Write(ask) if ask.op == op));
+        if let Some(at) = at {
+            let question = self.questions.remove(at);
+            self.questions_changed = true;
+            self.record(&question, why.to_owned());
+        }
+        self.settle(Vec::new())
+    }
+
+    fn put(
+        &mut self,
+        i: usize,
+        ask: Ask,
+        title: String,
+        body: Vec<String>,
+        options: Vec<PermissionOption>,
+        diffs: Vec<Diff>,
+    ) -> Vec<Effect> {
+        self.last_question += 1;
+        let id = QuestionId(self.last_question);
+        let session = &mut self.list[i];
+        let entry =
+            session.transcript.question(QuestionEntry { id, title, body, options, diffs, outcome: None });
+        let event =
+            user_event("BosunPermission", json!({ "session": session.key.to_string(), "question": id.0 }));
+        self.questions.push(Question {
+            id,
+            session: session.key.clone(),
+            agent: session.agent,
+            entry,
+            in_turn: session.turn.is_some(),
+            ask,
+        });
+        self.questions_changed = true;
+        self.settle(vec![event])
+    }
+
+    /// A person answers: with an option id exactly as given, else with a kind, else with `cancelled`. Refusing always
+    /// works: without an option for it the outcome is `cancelled`.
+    pub fn answer(&mut self, id: QuestionId, option: &str, _now: Millis) -> Vec<Effect> {
+        let Some(at) = self.questions.iter().position(|q| q.id == id) else {
+            return vec![notify("warn", format!("Question {} is not open (any more).", id.0))];
+        };
+        let Some(verdict) =
+            self.entry_of(&self.questions[at]).and_then(|entry| choose(&entry.options, option))
+        else {
+            let text = format!("Question {} has no option {}.", id.0, display::one_line(option));
+            return vec![notify("warn", text)];
+        };
+        let question = self.questions.remove(at);
+        self.questions_changed = true;
+        let mut effects = Vec::new();
+        self.decide(question, verdict, &mut effects);
+        self.settle(effects)
+    }
+
+    fn decide(&mut self, question: Question, verdict: Verdict, effects: &mut Vec<Effect>) {
+        let Some(entry) = self.entry_of(&question) else { return };
+        let chosen = match verdict {
+            Verdict::Option(place) => entry.options.get(place).cloned(),
+            Verdict::Cancelled => None,
+        };
+        let diffs = entry.diffs.clone();
+        // An id that also stands for something else does not say for sure that the change was allowed.
+        let allowed = chosen.as_ref().is_some_and(|option| {
+            entry.options.iter().filter(|o| o.id == option.id).all(|o| o.kind.allows())
+        });
+        let refused = chosen.as_ref().is_none_or(|option| option.kind.rejects());
+        let outcome = match &chosen {
+            None => "cancelled".to_owned(),
+            Some(option) if option.kind.allows() => format!("allowed: {}", option.name),
+            Some(option) if option.kind.rejects() => format!("rejected: {}", option.name),
+            Some(option) => format!("answered: {}", option.name),
+        };
+        self.record(&question, outcome);
+        match question.ask {
+            Ask::Permission { reply, card } => {
+                if let Some(i) = self.index(&question.session) {
+                    if allowed {
+                        self.list[i].approved.extend(diffs);
+                    } else if refused {
+                        self.list[i].transcript.tool_refused(card);
+                    }
+                }
+                let result = chosen.map_or_else(cancelled, |option| {
+                    json!({ "outcome": { "outcome": "selected", "optionId": option.id } }).to_string().into()
+                });
+                effects.push(Effect::Answer(reply, Ok(result)));
+            }
+            Ask::Write(ask) => effects.push(Effect::WriteDecided { op: ask.op, allow: allowed }),
+        }
+    }
+
+    /// The agent takes a request back. A permission is answered `cancelled`; any other id is somebody else's.
+    pub fn cancel_request(&mut self, agent: AgentId, id: &WireId) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.withdraw(
+            |q| q.agent == agent && matches!(&q.ask, Ask::Permission { reply, .. } if reply.id() == id),
+            "withdrawn: the agent took it back",
+            &mut effects,
+        );
+        self.settle(effects)
+    }
+
+    /// Ends all matching questions without a person: agents get `cancelled`, writes do not land.
+    pub(super) fn withdraw(
+        &mut self,
+        matching: impl Fn(&Question) -> bool,
+        outcome: &str,
+        effects: &mut Vec<Effect>,
+    ) {
+        let (gone, kept) = std::mem::take(&mut self.questions).into_iter().partition(|q| matching(q));
+        self.questions = kept;
+        let gone: Vec<Question> = gone;
+        self.questions_changed |= !gone.is_empty();
+        for question in gone {
+            self.record(&question, outcome.to_owned());
+            match question.ask {
+                Ask::Permission { reply, .. } => effects.push(Effect::Answer(reply, Ok(cancelled()))),
+                Ask::Write(ask) => effects.push(Effect::WriteDecided { op: ask.op, allow: false }),
+            }
+        }
+    }
+
+    fn record(&mut self, question: &Question, outcome: String) {
+        if let Some(i) = self.index(&question.session) {
+            self.list[i].transcript.question_outcome(question.entry, outcome);
+        }
+    }
+
+    fn entry_of(&self, question: &Question) -> Option<&QuestionEntry> {
+        self.list[self.index(&question.session)?].transcript.question_at(question.entry)
+    }
+
+    /// All questions that wait, in order of arrival.
+    pub fn questions(&self) -> Vec<QuestionState> {
+        let state = |question: &Question| {
+            let entry = self.entry_of(question)?;
+            Some(QuestionState {
+                id: question.id,
+                session: question.session.clone(),
+                title: entry.title.clone(),
+                body: entry.body.clone(),
+                options: entry.options.clone(),
+                files: entry.diffs.iter().map(|diff| display::one_line(&diff.path)).collect(),
+            })
+        };
+        self.questions.iter().filter_map(state).collect()
+    }
+
+    /// Diff number `index` (zero-based) of a question that waits.
+    pub fn question_diff(&self, id: QuestionId, index: usize) -> Option<QuestionDiff> {
+        let question = self.questions.iter().find(|q| q.id == id)?;
+        let diffs = &self.entry_of(question)?.diffs;
+        let diff = diffs.get(index)?;
+        let count = diffs.len();
+        Some(match &question.ask {
+            Ask::Write(ask) => QuestionDiff::Write { ask: (**ask).clone(), count },
+            Ask::Permission { .. } => {
+                QuestionDiff::Agent { session: question.session.clone(), diff: diff.clone(), count }
+            }
+        })
+    }
+}
+
+/// Raw JSON of the outcome that chooses nothing.
+fn cancelled() -> std::sync::Arc<str> {
+    json!({ "outcome": { "outcome": "cancelled" } }).to_string().into()
+}
+
+/// What a person's word means among these options; `None` when it means nothing.
+fn choose(options: &[PermissionOption], word: &str) -> Option<Verdict> {
+    if let Some(place) = options.iter().position(|option| option.id == word) {
+        return Some(Verdict::Option(place));
+    }
+    let by_kind = |kind: &str| options.iter().position(|option| option.kind.as_str() == kind);
+    let refusing = match word {
+        "" => return None,
+        "cancelled" => return Some(Verdict::Cancelled),
+        "reject_once" | "reject" => by_kind("reject_once").or(by_kind("reject_always")),
+        "reject_always" => by_kind("reject_always").or(by_kind("reject_once")),
+        kind => return by_kind(kind).map(Verdict::Option),
+    };
+    // An id that an allowing option shares would not say no.
+    let refusing =
+        refusing.filter(|place| !options.iter().any(|o| o.id == options[*place].id && !o.kind.rejects()));
+    Some(refusing.map_or(Verdict::Cancelled, Verdict::Option))
+}
+
+/// Hands a text back to the person's prompt.
+pub(super) fn returned(session: &SessionKey, text: String, why: &str) -> Effect {
+    Effect::Nvim(NvimCmd::PromptReturned { session: session.clone(), text, why: why.to_owned() })
+}

@@ -1,0 +1,397 @@
+//! The workspace room: the text of the project as the person sees it, and the agents' reads of and writes into it.
+//!
+//! Owns the mirrors of open buffers, the roots, what each session has seen, and every read and write on its way. It is
+//! synchronous: no I/O, no waiting; what it wants done it returns as effects. It never calls the editor for a read, and
+//! never forces an edit onto a text that it was not computed for. Called by the app.
+//!
+//! Every read and write is an op with its reply inside. An op advances when the event comes that it waits for; ops that
+//! wait for a mirror or for an earlier write are tried again (`settle`) when one of those moves.
+
+pub mod bufs;
+pub mod edit;
+pub mod locate;
+mod mirror;
+mod read;
+mod refusal;
+mod roots;
+mod seen;
+mod show;
+pub mod text;
+mod uri;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::effect::{DiskCmd, Effect};
+use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome};
+use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
+use crate::reply::{Reply, WireId};
+
+pub use uri::file_uri;
+
+use bufs::Bufs;
+use read::ReadOp;
+use roots::Roots;
+use seen::Seen;
+use show::ShowOp;
+use write::WriteOp;
+
+/// Files that are not open are read up to this many bytes.
+pub const READ_CAP: u64 = 64 << 20;
+
+/// Something on its way.
+#[derive(Debug)]
+enum Op {
+    /// Where does the name of this buffer lead?
+    BufName(BufId),
+    /// `fs/read_text_file`.
+    Read(Box<ReadOp>),
+    /// `fs/write_text_file`.
+    Write(Box<WriteOp>),
+    /// A person wants to see a diff.
+    Show(Box<ShowOp>),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Workspace {
+    bufs: Bufs,
+    roots: Roots,
+    seen: Seen,
+    /// By id, which is also the order of arrival; removed when answered.
+    ops: BTreeMap<OpId, Op>,
+    /// The next op's id.
+    next: u64,
+}
+
+impl Workspace {
+    /// `max_buf_bytes` is the setting `max_buffer_bytes`: buffers with more bytes are not mirrored.
+    pub fn new(max_buf_bytes: u64) -> Self {
+        Self {
+            bufs: Bufs::new(max_buf_bytes),
+            roots: Roots::default(),
+            seen: Seen::default(),
+            ops: BTreeMap::new(),
+            next: 1,
+        }
+    }
+
+    fn mint(&mut self) -> OpId {
+        self.next += 1;
+        OpId(self.next - 1)
+    }
+
+    /// Adds a root; `real` is resolved. The first one is the session's working directory.
+    pub fn add_root(&mut self, session: &SessionKey, real: PathBuf) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.roots.add(session, real);
+        self.bufs.reconsider(&self.roots, &mut out);
+        self.settle(&mut out);
+        out
+    }
+
+    /// The session is over: its ops are answered with an error, buffers in no other root are detached.
+    pub fn remove_session(&mut self, session: &SessionKey) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.roots.remove(session);
+        self.seen.remove(session);
+        for id in self.ops_of(session) {
+            match self.ops.remove(&id) {
+                Some(Op::Read(op)) => out.push(Effect::Answer(op.reply, Err(refusal::closed()))),
+                Some(Op::Write(op)) => {
+                    if op.is_asking() {
+                        out.push(Effect::AskWithdrawn { op: id });
+                    }
+                    out.push(Effect::Answer(op.reply, Err(refusal::closed())));
+                }
+                _ => {}
+            }
+        }
+        self.bufs.reconsider(&self.roots, &mut out);
+        self.settle(&mut out);
+        out
+    }
+
+    /// A buffer is loaded, or its facts changed.
+    pub fn buf_meta(&mut self, meta: BufMeta) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let (op, buf) = (self.mint(), BufId(meta.buf));
+        if let Some(path) = self.bufs.meta(meta, op, &self.roots, &mut out) {
+            self.ops.insert(op, Op::BufName(buf));
+            out.push(Effect::Disk(op, DiskCmd::Resolve { path }));
+        }
+        self.settle(&mut out);
+        out
+    }
+
+    /// Lines `[first, last)` changed.
+    pub fn buf_lines(
+        &mut self,
+        buf: BufId,
+        tick: Option<u64>,
+        first: usize,
+        last: Option<usize>,
+        lines: &[Vec<u8>],
+        more: bool,
+    ) -> Vec<Effect> {
+        let mut out = Vec::new();
+        if self.bufs.lines(buf, tick, (first, last), lines, more, &mut out) {
+            self.settle(&mut out);
+        }
+        out
+    }
+
+    /// The tick moved without a change of text.
+    pub fn buf_tick(&mut self, buf: BufId, tick: u64) -> Vec<Effect> {
+        self.bufs.saw_tick(buf, tick);
+        Vec::new()
+    }
+
+    /// The attachment ended: attach again.
+    pub fn buf_detached(&mut self, buf: BufId) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.bufs.detached(buf, &mut out);
+        self.settle(&mut out);
+        out
+    }
+
+    /// The buffer was unloaded.
+    pub fn buf_closed(&mut self, buf: BufId) -> Vec<Effect> {
+        let mut out = Vec::new();
+        if let Some(op) = self.bufs.closed(buf, &mut out) {
+            self.ops.remove(&op);
+        }
+        self.buf_safe(buf);
+        self.settle(&mut out);
+        out
+    }
+
+    /// A slice of lines came in.
+    pub fn slice(
+        &mut self,
+        buf: BufId,
+        tick: u64,
+        start: usize,
+        total: usize,
+        lines: &[Vec<u8>],
+        empty: bool,
+    ) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.bufs.slice(buf, tick, (start, total), lines, empty, &mut out);
+        self.settle(&mut out);
+        out
+    }
+
+    /// A result of the disk edge. One that no op waits for is ignored.
+    pub fn disk(&mut self, op: OpId, result: DiskResult) -> Vec<Effect> {
+        let mut out = Vec::new();
+        match self.ops.remove(&op) {
+            Some(Op::BufName(buf)) => {
+                let found = match result {
+                    DiskResult::Resolved(found) => found.ok(),
+                    _ => None,
+                };
+                self.bufs.resolved(buf, op, found, &self.roots, &mut out);
+            }
+            Some(Op::Read(read)) => self.read_disk(op, read, result, &mut out),
+            Some(Op::Write(write)) => self.write_disk(op, write, result, &mut out),
+            Some(Op::Show(show)) => self.show_disk(op, show, result, &mut out),
+            None => {}
+        }
+        self.settle(&mut out);
+        out
+    }
+
+    /// `session/cancel`: writes that are not applied yet are withdrawn.
+    pub fn cancel_session(&mut self, session: &SessionKey) -> Vec<Effect> {
+        let mut out = Vec::new();
+        for id in self.ops_of(session) {
+            if matches!(self.ops.get(&id), Some(Op::Write(_))) {
+                self.cancel_op(id, &mut out);
+            }
+        }
+        self.settle(&mut out);
+        out
+    }
+
+    /// The agent of these sessions takes one of its requests back.
+    pub fn cancel_request(&mut self, sessions: &[SessionKey], id: &WireId) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let hit = self.ops.iter().find_map(|(op, o)| match o {
+            Op::Read(r) if sessions.contains(&r.session) && r.reply.id() == id => Some(*op),
+            Op::Write(w) if sessions.contains(&w.session) && w.reply.id() == id => Some(*op),
+            _ => None,
+        });
+        if let Some(op) = hit {
+            self.cancel_op(op, &mut out);
+        }
+        self.settle(&mut out);
+        out
+    }
+
+    fn cancel_op(&mut self, id: OpId, out: &mut Vec<Effect>) {
+        match self.ops.remove(&id) {
+            Some(Op::Read(read)) => out.push(Effect::Answer(read.reply, Err(refusal::cancelled()))),
+            Some(Op::Write(write)) => self.cancel_write(id, write, out),
+            Some(other) => {
+                self.ops.insert(id, other);
+            }
+            None => {}
+        }
+    }
+
+    /// The verdict on a write that was asked about.
+    pub fn decide(&mut self, op: OpId, allow: bool) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.write_decided(op, allow, &mut out);
+        self.settle(&mut out);
+        out
+    }
+
+    /// An edit call came back.
+    pub fn edit_done(&mut self, op: OpId, outcome: EditOutcome) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.write_edited(op, outcome, &mut out);
+        self.settle(&mut out);
+        out
+    }
+
+    /// The buffer may be edited again.
+    pub fn safe(&mut self, buf: BufId) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.buf_safe(buf);
+        self.settle(&mut out);
+        out
+    }
+
+    /// `fs/read_text_file`. `line` is one-based, 0 counts as 1.
+    pub fn read(
+        &mut self,
+        session: &SessionKey,
+        path: String,
+        line: Option<u64>,
+        limit: Option<u64>,
+        reply: Reply,
+    ) -> Vec<Effect> {
+        let Some(path) = absolute(&path) else {
+            return vec![Effect::Answer(reply, Err(refusal::relative(&path)))];
+        };
+        let id = self.mint();
+        self.ops
+            .insert(id, Op::Read(Box::new(ReadOp::new(session.clone(), path.clone(), line, limit, reply))));
+        vec![Effect::Disk(id, DiskCmd::Resolve { path })]
+    }
+
+    /// `fs/write_text_file`.
+    pub fn write(
+        &mut self,
+        session: &SessionKey,
+        path: String,
+        content: String,
+        reply: Reply,
+    ) -> Vec<Effect> {
+        let Some(path) = absolute(&path) else {
+            return vec![Effect::Answer(reply, Err(refusal::relative(&path)))];
+        };
+        let id = self.mint();
+        self.ops.insert(id, Op::Write(Box::new(WriteOp::new(session.clone(), path.clone(), content, reply))));
+        vec![Effect::Disk(id, DiskCmd::Resolve { path })]
+    }
+
+    /// A person wants to see diff number `index` of `count` of a question.
+    pub fn show_diff(
+        &mut self,
+        session: &SessionKey,
+        question: QuestionId,
+        index: usize,
+        count: usize,
+        diff: Diff,
+    ) -> Vec<Effect> {
+        let id = self.mint();
+        let mut out = Vec::new();
+        let show = ShowOp::new(session.clone(), question, index, count, diff);
+        self.show_start(id, Box::new(show), &mut out);
+        out
+    }
+
+    /// Text of an open buffer as it would be saved, when its mirror is whole.
+    pub fn buf_text(&self, buf: BufId) -> Option<String> {
+        Some(self.bufs.ready(buf)?.snapshot().wire().text)
+    }
+
+    /// Some buffer with unsaved text in the session's roots is not mirrored yet; a prompt waits for that.
+    pub fn modified_pending(&self, session: &SessionKey) -> bool {
+        self.bufs.modified_pending(session, &self.roots)
+    }
+
+    fn ops_of(&self, session: &SessionKey) -> Vec<OpId> {
+        let of = |op: &Op| match op {
+            Op::BufName(_) => false,
+            Op::Read(r) => r.session == *session,
+            Op::Write(w) => w.session == *session,
+            Op::Show(s) => s.session == *session,
+        };
+        self.ops.iter().filter(|(_, op)| of(op)).map(|(id, _)| *id).collect()
+    }
+
+    /// An earlier write of the same session is, or may be, to the same file. Ids ascend, so nothing waits in a ring.
+    fn behind_a_write(&self, id: OpId, session: &SessionKey, real: &Path) -> bool {
+        self.ops.range(..id).any(|(_, op)| match op {
+            Op::Write(w) => w.session == *session && w.real().is_none_or(|r| r == real),
+            _ => false,
+        })
+    }
+
+    /// Tries the ops that wait for a mirror or for their turn, until none of them moves.
+    fn settle(&mut self, out: &mut Vec<Effect>) {
+        loop {
+            let waiting: Vec<OpId> = self
+                .ops
+                .iter()
+                .filter(|(_, op)| match op {
+                    Op::BufName(_) => false,
+                    Op::Read(r) => r.waits(),
+                    Op::Write(w) => w.waits(),
+                    Op::Show(s) => s.waits(),
+                })
+                .map(|(id, _)| *id)
+                .collect();
+            let mut moved = false;
+            for id in waiting {
+                moved |= match self.ops.remove(&id) {
+                    Some(Op::Read(read)) => self.read_step(id, read, out),
+                    Some(Op::Write(write)) => self.write_step(id, write, out),
+                    Some(Op::Show(show)) => self.show_step(id, show, out),
+                    Some(other) => {
+                        self.ops.insert(id, other);
+                        false
+                    }
+                    None => false,
+                };
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+}
+
+fn absolute(path: &str) -> Option<PathBuf> {
+    let path = Path::new(path);
+    path.is_absolute().then(|| path.to_owned())
+}
+
+/// The answer to a read.
+fn content(text: &str) -> Result<Arc<str>, RpcError> {
+    Ok(serde_json::json!({ "content": text }).to_string().into())
+}
+
+/// A disk result of a kind that was not asked for is an error of ours, but never a reason to leave an agent waiting.
+fn unexpected() -> DiskError {
+    DiskError::Io("the disk gave an answer to another question".into())
+}
+
+#[cfg(test)]
+mod tests;

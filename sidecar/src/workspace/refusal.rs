@@ -1,0 +1,170 @@
+//! Why a read or a write cannot be, in words that name the way out.
+//!
+//! Owns the messages and their codes. It never decides. Called by reads and writes.
+
+use std::path::Path;
+
+use crate::event::DiskError;
+use crate::model::RpcError;
+use crate::workspace::uri::file_uri;
+
+fn internal(message: String) -> RpcError {
+    RpcError::new(RpcError::INTERNAL, message)
+}
+
+/// Paths may hold newlines and worse; messages are one line.
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
+}
+
+/// The protocol wants absolute paths.
+pub fn relative(path: &str) -> RpcError {
+    let message = format!("the path \"{}\" is relative; send an absolute path", path.escape_debug());
+    RpcError::new(RpcError::INVALID_PARAMS, message)
+}
+
+/// Nothing there.
+pub fn missing(path: &Path) -> RpcError {
+    let data = serde_json::json!({ "uri": file_uri(path) }).to_string();
+    RpcError {
+        code: RpcError::NOT_FOUND,
+        message: format!("{}: no such file", shown(path)),
+        data: Some(data.into()),
+    }
+}
+
+/// The root rule.
+pub fn outside(path: &Path, roots: &[std::path::PathBuf]) -> RpcError {
+    let roots = roots.iter().map(|r| shown(r)).collect::<Vec<_>>().join(", ");
+    let message = format!(
+        "{} is outside the session's folder ({}); only files below it may be read or written. \
+         Start a session in the folder that holds the file",
+        shown(path),
+        if roots.is_empty() { "none" } else { &roots }
+    );
+    internal(message)
+}
+
+/// Not a file.
+pub fn directory(path: &Path) -> RpcError {
+    internal(format!("{} is a directory; name a file in it", shown(path)))
+}
+
+/// A pipe, a device.
+pub fn special(path: &Path) -> RpcError {
+    internal(format!("{} is not a regular file; only regular files can be read or written", shown(path)))
+}
+
+/// A buffer over the cap.
+pub fn buf_too_large(path: &Path, bytes: u64, cap: u64) -> RpcError {
+    internal(format!(
+        "{} is too large: it is open with {bytes} bytes, and buffers over {cap} bytes are not mirrored; \
+         the setting max_buffer_bytes raises this limit",
+        shown(path)
+    ))
+}
+
+/// The editor does not let us see the buffer's text.
+pub fn unavailable(path: &Path) -> RpcError {
+    internal(format!("{} is open, but its buffer keeps being reloaded; try again later", shown(path)))
+}
+
+/// What the disk edge said.
+pub fn disk(path: &Path, error: &DiskError) -> RpcError {
+    let p = shown(path);
+    match error {
+        DiskError::NotFound => missing(path),
+        DiskError::IsDir => directory(path),
+        DiskError::Special => special(path),
+        DiskError::Binary => {
+            internal(format!("{p} is a binary file (it holds NUL bytes); only text is served"))
+        }
+        DiskError::NotUtf8 => internal(format!("{p} is not UTF-8; other encodings are not supported yet")),
+        DiskError::TooLarge { size, cap } => internal(format!(
+            "{p} is too large: {size} bytes, and at most {cap} are read; use a command that reads a part of it"
+        )),
+        DiskError::Io(e) => internal(format!("{p}: {e}")),
+    }
+}
+
+/// The live text is not what the session knows.
+pub fn changed(path: &Path) -> RpcError {
+    internal(format!(
+        "the text of {} has changed since this session last read or wrote it; nothing was written. \
+         Read the file again and make the change to the new text",
+        shown(path)
+    ))
+}
+
+/// The file is gone since the session read it.
+pub fn gone(path: &Path) -> RpcError {
+    internal(format!(
+        "{} no longer exists, but it did when this session last read it; nothing was written. \
+         Read the file again to find out, then write it anew",
+        shown(path)
+    ))
+}
+
+/// Unsaved text that the session has never read.
+pub fn unread(path: &Path) -> RpcError {
+    internal(format!(
+        "{} has unsaved changes in the editor that this session has not read; nothing was written. \
+         Read the file, then write it",
+        shown(path)
+    ))
+}
+
+/// The text moved on between the question and the answer.
+pub fn changed_meanwhile(path: &Path) -> RpcError {
+    internal(format!(
+        "the text of {} changed while this write waited; nothing was written. \
+         Read the file again and make the change to the new text",
+        shown(path)
+    ))
+}
+
+/// Another encoding.
+pub fn encoding(path: &Path, encoding: &str) -> RpcError {
+    internal(format!(
+        "{} is open in the encoding {encoding}; only UTF-8 can be written, other encodings are not supported yet. \
+         In Neovim, `:set fileencoding=utf-8` changes it",
+        shown(path)
+    ))
+}
+
+/// Bytes that text cannot carry.
+pub fn odd_bytes(path: &Path) -> RpcError {
+    internal(format!(
+        "{} holds bytes that are not UTF-8 and would be destroyed; nothing was written. \
+         It can only be changed in the editor",
+        shown(path)
+    ))
+}
+
+/// A person said no.
+pub fn rejected() -> RpcError {
+    internal("the user rejected this write".into())
+}
+
+/// Cancelled, by turn or by request.
+pub fn cancelled() -> RpcError {
+    RpcError::new(RpcError::CANCELLED, "cancelled")
+}
+
+/// The session ended.
+pub fn closed() -> RpcError {
+    internal("the session was closed".into())
+}
+
+/// In the buffer but not on disk.
+pub fn not_saved(path: &Path, why: &str) -> RpcError {
+    internal(format!(
+        "the new text of {} is in the editor's buffer, but it could not be saved to disk: {why}",
+        shown(path)
+    ))
+}
+
+/// The buffer takes no edit.
+pub fn failed(path: &Path, why: &str) -> RpcError {
+    internal(format!("{} could not be changed in the editor: {why}", shown(path)))
+}
