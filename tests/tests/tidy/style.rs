@@ -55,8 +55,7 @@ fn undocumented(source: &Source) -> Vec<String> {
         if !ITEMS.contains(&rest.split_whitespace().next().unwrap_or_default()) {
             continue;
         }
-        let mut above = lines[..i].iter().rev().map(|l| l.trim());
-        let first = above.find(|l| !is_attribute(l)).unwrap_or_default();
+        let first = above(&lines, i);
         if !first.starts_with("///") {
             found.push(format!("{}:{}: {}", source.path, i + 1, line.trim()));
         }
@@ -64,8 +63,18 @@ fn undocumented(source: &Source) -> Vec<String> {
     found
 }
 
-fn is_attribute(line: &str) -> bool {
-    line.starts_with("#[") || (line.ends_with(")]") && !line.contains("//"))
+/// The line above line `i`, attributes skipped, also those of several lines.
+fn above<'a>(lines: &[&'a str], mut i: usize) -> &'a str {
+    let mut inside = false;
+    while i > 0 {
+        i -= 1;
+        let line = lines[i].trim();
+        inside = (inside || line.ends_with(")]")) && !line.starts_with("#[");
+        if !inside && !line.starts_with("#[") {
+            return line;
+        }
+    }
+    ""
 }
 
 #[test]
@@ -114,7 +123,7 @@ fn each_rule_of_style_can_fail() {
     let bare = Source::new("sidecar/src/a.rs", "use x;\npub fn a() {}\n");
     assert!(wrong_head(&bare).is_some());
     assert_eq!(undocumented(&bare).len(), 1);
-    let good = "//! Owns a.\n/// Does a.\n#[must_use]\npub fn a() {}\n";
+    let good = "//! Owns a.\n/// Does a.\n#[expect(\n  dead_code,\n  reason = \"x\",\n)]\n#[must_use]\npub fn a() {}\n";
     let good = Source::new("sidecar/src/a.rs", good);
     assert!(wrong_head(&good).is_none());
     assert_eq!(undocumented(&good), Vec::<String>::new());
