@@ -50,7 +50,7 @@ fix: $(STYLUA) ## Format Rust and Lua
 	@$(STYLUA) $(LUA_SOURCES)
 
 bench: setup build ## Measure: a flood of small chunks through the whole chain
-	@$(RUN) $(CARGO) run --quiet --release --locked -p bosun-tests --bin bench
+	@$(RUN) $(CARGO) bench --quiet --locked -p bosun-tests --bench stream
 
 interop: setup build $(REASONIX) ## Drive a real agent (Reasonix) against a scripted model
 	@$(RUN) BOSUN_REASONIX="$(CURDIR)/$(REASONIX)" $(CARGO) test --release --locked -p bosun-tests --features interop --test interop

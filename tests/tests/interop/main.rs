@@ -4,6 +4,7 @@
 //! alone is tried too, so that a failure says whose it is: ours, or a new release of the agent.
 
 mod alone;
+mod through_neovim;
 
 use std::path::PathBuf;
 
