@@ -2,10 +2,12 @@
 //!
 //! See ARCHITECTURE.md for the map. Data flows one way: edge -> app -> rooms -> effects -> edge.
 
+pub mod demo;
 pub mod disk;
 pub mod effect;
 pub mod event;
 pub mod model;
+pub mod nvim;
 pub mod reply;
 pub mod session;
 pub mod workspace;

@@ -1,3 +1,10 @@
-//! End-to-end harness.
+//! What the end-to-end tests share: a real Neovim with a screen, a scripted agent, and the record of what it saw.
 
+pub mod editor;
 pub mod model;
+pub mod procs;
+pub mod script;
+
+pub use editor::{Editor, Setup};
+pub use script::record::Recorded;
+pub use script::steps;

@@ -1,0 +1,185 @@
+//! Notifications of Neovim to events.
+//!
+//! Owns the decoding. It never sends, never panics and never drops a byte of a line. Called by the handler in [`super`]
+//! for each notification, in wire order.
+
+use rmpv::Value;
+
+use super::table::{self, Malformed, Table};
+use crate::event::*;
+use crate::model::*;
+
+/// What a notification says. `Err` is to be logged and passed over.
+pub fn decode(method: &str, args: Vec<Value>) -> Result<NvimEvent, Malformed> {
+    let mut args = args.into_iter();
+    let mut next = || args.next().unwrap_or(Value::Nil);
+    match method {
+        "bosun" => {
+            let (name, body) = (next(), next());
+            let name = name.as_str().ok_or(Malformed::Wrong("name", "a string"))?;
+            message(name, Table::from(body, "message")?)
+        }
+        "nvim_buf_lines_event" => Ok(NvimEvent::BufLines {
+            buf: handle(next())?,
+            tick: table::uint(&next()),
+            first: index(&next(), "first")?,
+            last: match next() {
+                v if v.as_i64() == Some(-1) => None,
+                v => Some(index(&v, "last")?),
+            },
+            lines: match next() {
+                Value::Array(items) => table::lines(items, "lines")?,
+                _ => return Err(Malformed::Wrong("lines", "a list")),
+            },
+            more: next().as_bool().unwrap_or(false),
+        }),
+        "nvim_buf_changedtick_event" => Ok(NvimEvent::BufTick {
+            buf: handle(next())?,
+            tick: table::uint(&next()).ok_or(Malformed::Wrong("tick", "a whole number"))?,
+        }),
+        "nvim_buf_detach_event" => Ok(NvimEvent::BufDetached { buf: handle(next())? }),
+        _ => Err(Malformed::Unknown),
+    }
+}
+
+/// A buffer in an event of Neovim's own: an extension type that holds a packed number.
+fn handle(value: Value) -> Result<BufId, Malformed> {
+    let number = match &value {
+        Value::Ext(_, bytes) => rmpv::decode::read_value(&mut bytes.as_slice()).ok().and_then(|v| v.as_i64()),
+        other => other.as_i64(),
+    };
+    number.map(BufId).ok_or(Malformed::Wrong("buf", "a buffer"))
+}
+
+fn index(value: &Value, name: &'static str) -> Result<usize, Malformed> {
+    table::uint(value).and_then(|n| usize::try_from(n).ok()).ok_or(Malformed::Wrong(name, "a line number"))
+}
+
+fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
+    let event = match name {
+        "hello" => NvimEvent::Hello(Hello {
+            protocol: t.uint("protocol")?,
+            editor: t.text_or_empty("editor")?,
+            log_dir: t.path("log_dir")?,
+            max_buf_bytes: t.uint("max_buf_bytes")?,
+        }),
+        "buf_meta" => NvimEvent::BufMeta(buf_meta(t)?),
+        "buf_closed" => NvimEvent::BufClosed { buf: buf(&mut t)? },
+        "slice" => NvimEvent::Slice {
+            buf: buf(&mut t)?,
+            tick: t.uint("tick")?,
+            start: t.index("start")?,
+            total: t.index("total")?,
+            lines: t.lines("lines")?,
+            empty: t.flag("empty")?,
+        },
+        "edit_done" => NvimEvent::EditDone { op: OpId(t.uint("op")?), outcome: outcome(t)? },
+        "safe" => NvimEvent::Safe { buf: buf(&mut t)? },
+        "view_ack" => NvimEvent::ViewAck { session: session(&mut t)?, version: t.uint("version")? },
+        _ => NvimEvent::Action(action(name, t)?),
+    };
+    Ok(event)
+}
+
+fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
+    Ok(match name {
+        "new_session" => Action::NewSession {
+            session: session(&mut t)?,
+            cwd: t.path("cwd")?,
+            launch: launch(t.table("launch")?)?,
+        },
+        "prompt" => {
+            let context = t.list("context")?.into_iter().map(context_item).collect::<Result<_, _>>()?;
+            Action::Prompt { session: session(&mut t)?, text: t.text("text")?, context }
+        }
+        "cancel" => Action::Cancel { session: session(&mut t)? },
+        "close" => Action::Close { session: session(&mut t)? },
+        "answer" => Action::Answer { question: question(&mut t)?, option: t.text("option")? },
+        "show_diff" => Action::ShowDiff { question: question(&mut t)?, index: t.index("index")? },
+        "view_open" => Action::ViewOpen { session: session(&mut t)?, buf: buf(&mut t)? },
+        "view_close" => Action::ViewClose { session: session(&mut t)? },
+        "view_toggle" => Action::ViewToggle { session: session(&mut t)?, line: t.index("line")? },
+        "unqueue" => Action::Unqueue { session: session(&mut t)?, index: t.index("index")? },
+        _ => return Err(Malformed::Unknown),
+    })
+}
+
+fn buf(t: &mut Table) -> Result<BufId, Malformed> {
+    t.buf("buf").map(BufId)
+}
+
+fn session(t: &mut Table) -> Result<SessionKey, Malformed> {
+    Ok(SessionKey::new(&t.text("session")?))
+}
+
+fn question(t: &mut Table) -> Result<QuestionId, Malformed> {
+    t.uint("question").map(QuestionId)
+}
+
+fn buf_meta(mut t: Table) -> Result<BufMeta, Malformed> {
+    Ok(BufMeta {
+        buf: t.buf("buf")?,
+        // No agent can say a name that is not UTF-8, and a similar name would be another file: it counts as unnamed.
+        name: String::from_utf8(t.bytes("name")?).unwrap_or_default(),
+        tick: t.uint("tick")?,
+        modified: t.flag("modified")?,
+        visible: t.flag("visible")?,
+        fileformat: t.text_or_empty("fileformat")?,
+        fileencoding: t.text_or_empty("fileencoding")?,
+        bomb: t.flag("bomb")?,
+        eol: t.flag("eol")?,
+        buftype: t.text_or_empty("buftype")?,
+        lines: t.uint("lines")?,
+        bytes: t.uint("bytes")?,
+    })
+}
+
+fn outcome(mut t: Table) -> Result<EditOutcome, Malformed> {
+    Ok(match t.text("kind")?.as_str() {
+        "done" => EditOutcome::Done {
+            tick: t.uint("tick")?,
+            saved: t.flag("saved")?,
+            modified: t.flag("modified")?,
+        },
+        "stale" => EditOutcome::Stale { tick: t.uint("tick")? },
+        "busy" => EditOutcome::Busy { mode: t.text_or_empty("mode")? },
+        "not_saved" => EditOutcome::NotSaved { tick: t.uint("tick")?, message: t.text_or_empty("message")? },
+        "failed" => EditOutcome::Failed { message: t.text_or_empty("message")? },
+        _ => return Err(Malformed::Wrong("kind", "an outcome of an edit")),
+    })
+}
+
+fn launch(mut t: Table) -> Result<Launch, Malformed> {
+    let variable = |v| {
+        let mut t = Table::from(v, "env")?;
+        Ok((t.text("name")?, t.maybe_text("value")?))
+    };
+    Ok(Launch {
+        name: t.text("name")?,
+        command: t.text("command")?,
+        args: t.texts("args")?,
+        env: t.list("env")?.into_iter().map(variable).collect::<Result<_, _>>()?,
+        cwd: t.path("cwd")?,
+        start_timeout_ms: t.uint("start_timeout_ms")?,
+    })
+}
+
+fn context_item(value: Value) -> Result<ContextItem, Malformed> {
+    let mut t = Table::from(value, "context")?;
+    match t.text("kind")?.as_str() {
+        "file" => {
+            Ok(ContextItem::File { buf: buf(&mut t)?, path: t.text("path")?, line: t.maybe_uint("line")? })
+        }
+        "selection" => Ok(ContextItem::Selection {
+            buf: buf(&mut t)?,
+            path: t.text("path")?,
+            first: t.uint("first")?,
+            last: t.uint("last")?,
+            text: t.text("text")?,
+        }),
+        _ => Err(Malformed::Wrong("kind", "`file` or `selection`")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

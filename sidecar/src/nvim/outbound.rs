@@ -1,0 +1,319 @@
+//! Commands for Neovim to calls of its API.
+//!
+//! Owns the encoding, as pure functions that build values. It never sends and never waits. Called by [`super`].
+//!
+//! Everything of ours is one call of `require('bosun.inbox').recv(NAME, TABLE)`; its return value is not used, because
+//! results travel back as notifications, in order with the events of buffers.
+
+use std::path::Path;
+
+use lsp_types::TextEdit;
+use rmpv::Value;
+
+use crate::effect::*;
+use crate::model::*;
+
+/// What runs for each message of ours.
+const RECV: &str = "return require('bosun.inbox').recv(...)";
+/// Bytes of lines in one message: the RPC crate decodes a message again for each 80 KB of it, and so may others.
+const SLICE_BYTES: usize = 64 * 1024;
+
+/// What a call is for; the backlog sorts by it and logs name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `nvim_buf_attach`: a refusal means that the buffer is not loaded.
+    Attach(BufId),
+    /// `nvim_buf_detach`.
+    Detach,
+    /// A table that replaces the one before: of two that wait, the older says nothing any more.
+    Snapshot(&'static str),
+    /// Something a person may miss when the editor has been away for long.
+    News(&'static str),
+    /// Anything else.
+    Message(&'static str),
+}
+
+impl Kind {
+    /// For logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Attach(_) => "attach",
+            Kind::Detach => "detach",
+            Kind::Snapshot(name) | Kind::News(name) | Kind::Message(name) => name,
+        }
+    }
+}
+
+/// One request to Neovim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// What for.
+    pub kind: Kind,
+    /// API function.
+    pub method: &'static str,
+    /// Its arguments.
+    pub args: Vec<Value>,
+}
+
+/// The calls that carry out a command, in order. `groups` are the names of the highlight groups that marks may use.
+pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
+    vec![match cmd {
+        NvimCmd::Attach { buf } => Call {
+            kind: Kind::Attach(buf),
+            method: "nvim_buf_attach",
+            args: vec![Value::from(buf.0), Value::from(false), Value::Map(Vec::new())],
+        },
+        NvimCmd::Detach { buf } => {
+            Call { kind: Kind::Detach, method: "nvim_buf_detach", args: vec![Value::from(buf.0)] }
+        }
+        NvimCmd::Diff(texts) => return diff(&texts),
+        NvimCmd::Welcome { protocol, version, log } => message(
+            "welcome",
+            vec![
+                ("protocol", protocol.into()),
+                ("version", version.into()),
+                ("log", path(&log)),
+                ("groups", list(groups, |g| Value::from(*g))),
+            ],
+        ),
+        NvimCmd::Slice { buf, start, later } => {
+            message("slice", vec![("buf", buf.0.into()), ("start", start.into()), ("later", later.into())])
+        }
+        NvimCmd::Edit(call) => message("edit", edit(&call)),
+        NvimCmd::Patch(p) => message("patch", patch(p, groups)),
+        NvimCmd::Sessions(all) => snapshot("sessions", vec![("list", list(&all, session))]),
+        NvimCmd::Questions(all) => snapshot("questions", vec![("list", list(&all, question))]),
+        NvimCmd::Groups(pgids) => snapshot("groups", vec![("pgids", list(&pgids, |p| Value::from(*p)))]),
+        NvimCmd::UserEvent { name, data } => {
+            news("user_event", vec![("name", name.into()), ("data", json(data))])
+        }
+        NvimCmd::Notify { level, text } => {
+            news("notify", vec![("level", level.into()), ("text", text.into())])
+        }
+        NvimCmd::PromptReturned { session, text, why } => message(
+            "prompt_returned",
+            vec![("session", key(&session)), ("text", text.into()), ("why", why.into())],
+        ),
+    }]
+}
+
+type Fields = Vec<(&'static str, Value)>;
+
+fn recv(kind: Kind, fields: Fields) -> Call {
+    let args = Value::Array(vec![Value::from(kind.name()), map(fields)]);
+    Call { kind, method: "nvim_exec_lua", args: vec![Value::from(RECV), args] }
+}
+
+fn message(name: &'static str, fields: Fields) -> Call {
+    recv(Kind::Message(name), fields)
+}
+
+fn snapshot(name: &'static str, fields: Fields) -> Call {
+    recv(Kind::Snapshot(name), fields)
+}
+
+fn news(name: &'static str, fields: Fields) -> Call {
+    recv(Kind::News(name), fields)
+}
+
+fn map(fields: Fields) -> Value {
+    Value::Map(fields.into_iter().map(|(k, v)| (Value::from(k), v)).collect())
+}
+
+fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> Value {
+    Value::Array(items.iter().map(value).collect())
+}
+
+fn strings(items: &[String]) -> Value {
+    list(items, |s| Value::from(s.as_str()))
+}
+
+/// Nil fields are simply absent in a Lua table.
+fn optional<T: Into<Value>>(value: Option<T>) -> Value {
+    value.map_or(Value::Nil, Into::into)
+}
+
+fn key(session: &SessionKey) -> Value {
+    Value::from(&*session.0)
+}
+
+/// Byte for byte: Neovim takes msgpack's binary type for a string.
+fn path(path: &Path) -> Value {
+    use std::os::unix::ffi::OsStrExt;
+    match path.to_str() {
+        Some(text) => text.into(),
+        None => Value::Binary(path.as_os_str().as_bytes().to_vec()),
+    }
+}
+
+fn json(value: serde_json::Value) -> Value {
+    use serde_json::Value as Json;
+    match value {
+        Json::Null => Value::Nil,
+        Json::Bool(b) => b.into(),
+        Json::Number(n) => match (n.as_u64(), n.as_i64()) {
+            (Some(u), _) => u.into(),
+            (_, Some(i)) => i.into(),
+            _ => n.as_f64().unwrap_or_default().into(),
+        },
+        Json::String(s) => s.into(),
+        Json::Array(items) => Value::Array(items.into_iter().map(json).collect()),
+        Json::Object(fields) => {
+            Value::Map(fields.into_iter().map(|(k, v)| (Value::from(k), json(v))).collect())
+        }
+    }
+}
+
+fn edit(call: &EditCall) -> Fields {
+    vec![
+        ("op", call.op.0.into()),
+        ("buf", call.buf.0.into()),
+        ("tick", call.tick.into()),
+        ("edits", list(&call.edits, text_edit)),
+        ("eol", call.eol.into()),
+        ("empty", call.empty.into()),
+        ("save", call.save.into()),
+    ]
+}
+
+/// An edit of whole lines says so: without that, inserting the line `x` and inserting the text `x` at the start of a
+/// line would look the same. NUL stays NUL: that is how Neovim's API takes it.
+fn text_edit(edit: &TextEdit) -> Value {
+    let (start, end) = (edit.range.start, edit.range.end);
+    let whole = start.character == 0
+        && end.character == 0
+        && if edit.new_text.is_empty() { start.line != end.line } else { edit.new_text.ends_with('\n') };
+    let lines = if whole {
+        list(&lines(&edit.new_text), |l| Value::from(*l))
+    } else {
+        Value::Array(edit.new_text.split('\n').map(Value::from).collect())
+    };
+    map(vec![
+        ("whole", whole.into()),
+        ("sl", start.line.into()),
+        ("sc", start.character.into()),
+        ("el", end.line.into()),
+        ("ec", end.character.into()),
+        ("lines", lines),
+    ])
+}
+
+/// Lines of a text whose last newline ends its last line.
+fn lines(text: &str) -> Vec<&str> {
+    if text.is_empty() { Vec::new() } else { text.strip_suffix('\n').unwrap_or(text).split('\n').collect() }
+}
+
+fn patch(patch: ViewPatch, groups: &[&str]) -> Fields {
+    // A line with a break in it would make Neovim refuse the whole patch, and the transcript would stand still.
+    let line = |l: &String| match l.contains('\n') {
+        false => Value::from(l.as_str()),
+        true => Value::from(l.replace('\n', " ")),
+    };
+    let marks = patch.marks.iter().filter_map(|m| {
+        let group = groups.iter().position(|g| *g == m.group)? + 1;
+        Some([m.row, m.col, m.end, group])
+    });
+    let question = |(id, first, last): &(QuestionId, usize, usize)| {
+        map(vec![("id", id.0.into()), ("first", (*first).into()), ("last", (*last).into())])
+    };
+    vec![
+        ("session", key(&patch.session)),
+        ("buf", patch.buf.0.into()),
+        ("version", patch.version.into()),
+        ("first", patch.first.into()),
+        ("last", patch.last.into()),
+        ("lines", list(&patch.lines, line)),
+        ("marks", Value::Array(marks.flatten().map(Value::from).collect())),
+        ("questions", list(&patch.questions, question)),
+    ]
+}
+
+fn session(s: &SessionState) -> Value {
+    let command = |(name, description, hint): &(String, String, Option<String>)| {
+        map(vec![
+            ("name", name.as_str().into()),
+            ("description", description.as_str().into()),
+            ("hint", optional(hint.as_deref())),
+        ])
+    };
+    let usage = s.usage.map(|(used, size)| map(vec![("used", used.into()), ("size", size.into())]));
+    map(vec![
+        ("id", key(&s.id)),
+        ("agent", s.agent.as_str().into()),
+        ("agent_info", s.agent_info.as_str().into()),
+        ("title", s.title.as_str().into()),
+        ("cwd", path(&s.cwd)),
+        ("state", s.state.into()),
+        ("queue", strings(&s.queue)),
+        ("usage", optional(usage)),
+        ("cost", optional(s.cost.as_deref())),
+        ("mode", optional(s.mode.as_deref())),
+        ("commands", list(&s.commands, command)),
+        ("turn", s.turn.into()),
+        ("cause", optional(s.cause.as_deref())),
+    ])
+}
+
+fn question(q: &QuestionState) -> Value {
+    let option = |o: &PermissionOption| {
+        map(vec![
+            ("id", o.id.as_str().into()),
+            ("name", o.name.as_str().into()),
+            ("kind", o.kind.as_str().into()),
+        ])
+    };
+    map(vec![
+        ("id", q.id.0.into()),
+        ("session", key(&q.session)),
+        ("title", q.title.as_str().into()),
+        ("body", strings(&q.body)),
+        ("options", list(&q.options, option)),
+        ("files", strings(&q.files)),
+    ])
+}
+
+/// The head, each side in slices, and the end. A side that an open buffer shows is not sent.
+fn diff(d: &DiffTexts) -> Vec<Call> {
+    let (old, new) = (if d.buf.is_some() { Vec::new() } else { lines(&d.old) }, lines(&d.new));
+    let id = || vec![("question", Value::from(d.question.0)), ("index", Value::from(d.index))];
+    let mut head = id();
+    head.extend([
+        ("count", d.count.into()),
+        ("path", d.path.as_str().into()),
+        ("buf", optional(d.buf.map(|b| b.0))),
+        ("old_total", old.len().into()),
+        ("new_total", new.len().into()),
+        ("note", optional(d.note.as_deref())),
+    ]);
+    let mut out = vec![message("diff", head)];
+    for (side, lines) in [("old", &old), ("new", &new)] {
+        let mut start = 0;
+        while start < lines.len() {
+            let slice = slice(&lines[start..]);
+            let mut fields = id();
+            fields.extend([
+                ("side", side.into()),
+                ("start", start.into()),
+                ("lines", list(slice, |l| Value::from(*l))),
+            ]);
+            out.push(message("diff_lines", fields));
+            start += slice.len();
+        }
+    }
+    out.push(message("diff_done", id()));
+    out
+}
+
+/// As many lines as fit, at least one.
+fn slice<'a, 'b>(lines: &'a [&'b str]) -> &'a [&'b str] {
+    let mut bytes = 0;
+    let fit = lines.iter().take_while(|l| {
+        bytes += l.len() + 1;
+        bytes <= SLICE_BYTES
+    });
+    let count = fit.count().max(1).min(lines.len());
+    &lines[..count]
+}
+
+#[cfg(test)]
+mod tests;
