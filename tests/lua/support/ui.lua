@@ -152,7 +152,9 @@ function M.main(tests)
   table.sort(names)
   for _, name in ipairs(names) do
     local ok, err = pcall(tests[name])
-    io.stdout:write((ok and 'ok    ' or 'FAIL  ') .. name .. (ok and '' or '\n      ' .. tostring(err)) .. '\n')
+    io.stdout:write(
+      (ok and 'ok    ' or 'FAIL  ') .. name .. (ok and '' or '\n      ' .. tostring(err)) .. '\n'
+    )
     failed = failed + (ok and 0 or 1)
   end
   vim.cmd(failed == 0 and 'qall!' or 'cquit')
