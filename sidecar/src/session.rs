@@ -161,6 +161,16 @@ impl Sessions {
         std::mem::take(&mut self.questions_changed)
     }
 
+    /// All sessions, in order of creation.
+    pub fn keys(&self) -> Vec<SessionKey> {
+        self.list.iter().map(|s| s.key.clone()).collect()
+    }
+
+    /// The sessions that run on an agent.
+    pub fn keys_of(&self, agent: AgentId) -> Vec<SessionKey> {
+        self.list.iter().filter(|s| s.agent == agent && !s.dead).map(|s| s.key.clone()).collect()
+    }
+
     /// Place of a session in the list.
     fn index(&self, key: &SessionKey) -> Option<usize> {
         self.list.iter().position(|s| &s.key == key)

@@ -17,7 +17,6 @@ mod roots;
 mod seen;
 mod show;
 pub mod text;
-mod uri;
 mod write;
 
 use std::collections::BTreeMap;
@@ -28,8 +27,6 @@ use crate::effect::{DiskCmd, Effect};
 use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
 use crate::reply::{Reply, WireId};
-
-pub use uri::file_uri;
 
 use bufs::Bufs;
 use read::ReadOp;
@@ -110,6 +107,17 @@ impl Workspace {
             }
         }
         self.bufs.reconsider(&self.roots, &mut out);
+        self.settle(&mut out);
+        out
+    }
+
+    /// The agent of this session is gone: what it waited for is withdrawn, and a new one has seen nothing yet.
+    pub fn forget_agent(&mut self, session: &SessionKey) -> Vec<Effect> {
+        let mut out = Vec::new();
+        for id in self.ops_of(session) {
+            self.cancel_op(id, &mut out);
+        }
+        self.seen.remove(session);
         self.settle(&mut out);
         out
     }

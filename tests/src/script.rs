@@ -15,7 +15,7 @@
 //! | `{"send": {…}}` | a message of ours; a request brings its own id |
 //! | `{"wait_reply": id, "match": {…}, "save": {"NAME": "/pointer"}}` | waits for the host's answer |
 //! | `{"update": {…}}` | a session/update |
-//! | `{"chunks": {"n", "text": "%06d ", "role", "per_second"}}` | many chunks |
+//! | `{"chunks": {"n", "text": "%06d ", "role", "per_second", "mark_every"}}` | many chunks, some with a line in the record |
 //! | `{"raw": "…", "split": n}`, `{"raw_base64": "…"}` | bytes as they are, in pieces of n |
 //! | `{"stderr": "…"}` | a line for people |
 //! | `{"pause_ms": n}`, `{"gate": path}`, `{"touch": path}` | time, and order between test and agent |
@@ -289,8 +289,12 @@ impl Player {
         let pattern = spec["text"].as_str().unwrap_or("%06d ");
         let kind = spec["role"].as_str().unwrap_or("agent_message_chunk");
         let start = Instant::now();
+        let mark_every = spec["mark_every"].as_u64().filter(|every| *every > 0);
         self.record.event("chunks", spec.clone());
         for i in 0..n {
+            if mark_every.is_some_and(|every| i % every == 0) {
+                self.record.event("chunk", i.into());
+            }
             let content = json!({"type": "text", "text": text::numbered(pattern, i)});
             let update = json!({"sessionUpdate": kind, "content": content});
             let params = json!({"sessionId": self.inbox.session(), "update": update});

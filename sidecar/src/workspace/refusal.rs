@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::event::DiskError;
 use crate::model::RpcError;
-use crate::workspace::uri::file_uri;
+use crate::uri::file_uri;
 
 fn internal(message: String) -> RpcError {
     RpcError::new(RpcError::INTERNAL, message)

@@ -155,6 +155,27 @@ impl Editor {
         data["stop_reason"].as_str().unwrap_or_default().into()
     }
 
+    /// Waits until the agent has written down an event of a name.
+    pub fn await_event(&self, agent: &Scripted, name: &str) -> Value {
+        self.wait_for(&format!("`{name}` from the agent"), || agent.read().events(name).into_iter().next())
+    }
+
+    /// What holds at the end of every test: nothing is left open, nothing is wrong.
+    pub fn assert_sound(&self, agent: &Scripted) {
+        self.assert_quiet();
+        agent.read().assert_sound();
+    }
+
+    /// Waits for a file that the agent touches.
+    pub fn await_file(&self, path: &std::path::Path) {
+        self.eventually(&format!("the file {}", path.display()), || path.exists());
+    }
+
+    /// Opens a gate of the story.
+    pub fn open_gate(&self, path: &std::path::Path) {
+        std::fs::write(path, "").expect("a gate");
+    }
+
     /// Counts the calls of the sidecar from now on, by name.
     pub fn count_calls(&self) {
         self.lua(

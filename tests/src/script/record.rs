@@ -105,6 +105,19 @@ impl Recorded {
         starts.filter_map(|l| l["pid"].as_i64()).collect()
     }
 
+    /// What holds at the end of every story: it went as written, and the host answered each request exactly once, with the
+    /// same id in the same type.
+    pub fn assert_sound(&self) {
+        assert_eq!(self.events("failed"), Vec::<Value>::new(), "the story did not go as written");
+        let asked = self.messages("out").filter(|m| !m["method"].is_null()).filter_map(|m| m.get("id"));
+        let wrong: Vec<String> = asked
+            .map(|id| (id, self.replies(id).len()))
+            .filter(|(_, count)| *count != 1)
+            .map(|(id, count)| format!("request {id} has {count} answers"))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+
     fn messages<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
         self.lines.iter().map(move |l| &l[kind]).filter(|m| m.is_object())
     }

@@ -1,0 +1,86 @@
+-- The highlight groups of Bosun and what they are linked to until a colour scheme or a person says otherwise.
+--
+-- Owns nothing but this table. Never sets a colour of its own. The names that the sidecar uses come with its welcome;
+-- one that is not listed here is linked to `Normal`, so a newer sidecar shows plain text rather than an error.
+local M = {}
+
+local links = {
+  BosunUser = 'Title',
+  BosunHeading = 'Title',
+  BosunMeta = 'Comment',
+  BosunContext = 'Comment',
+  BosunThought = 'Comment',
+  BosunToolPending = 'Comment',
+  BosunToolRunning = 'DiagnosticInfo',
+  BosunToolDone = 'DiagnosticOk',
+  BosunToolFailed = 'DiagnosticError',
+  BosunToolCancelled = 'DiagnosticWarn',
+  BosunToolTitle = 'Identifier',
+  BosunToolKind = 'Type',
+  BosunToolOutput = 'Comment',
+  BosunPath = 'Directory',
+  BosunPlan = 'Title',
+  BosunPlanTitle = 'Title',
+  BosunPlanPending = 'Normal',
+  BosunPlanActive = 'DiagnosticInfo',
+  BosunPlanRunning = 'DiagnosticInfo',
+  BosunPlanDone = 'Comment',
+  BosunPlanHigh = 'DiagnosticWarn',
+  BosunQuestion = 'DiagnosticWarn',
+  BosunOption = 'Special',
+  BosunOptionKey = 'Special',
+  BosunOptionAllow = 'DiagnosticOk',
+  BosunOptionReject = 'DiagnosticError',
+  BosunOutcome = 'Comment',
+  BosunNotice = 'DiagnosticInfo',
+  BosunNoticeInfo = 'DiagnosticInfo',
+  BosunNoticeWarn = 'DiagnosticWarn',
+  BosunNoticeError = 'DiagnosticError',
+  BosunTurnEnd = 'NonText',
+  BosunError = 'DiagnosticError',
+  BosunStderr = 'Comment',
+  BosunRaw = 'Comment',
+  BosunCode = 'String',
+  BosunCodeBlock = 'String',
+  BosunCodeFence = 'NonText',
+  BosunBold = '@markup.strong',
+  BosunItalic = '@markup.italic',
+  BosunLink = 'Underlined',
+  BosunQuote = 'Comment',
+  BosunList = 'Special',
+  BosunRule = 'NonText',
+  BosunDiffAdd = 'Added',
+  BosunDiffDelete = 'Removed',
+  BosunDiffHeader = 'Directory',
+  BosunBar = 'WinBar',
+  BosunBarState = 'WinBar',
+  BosunBarQuestion = 'DiagnosticWarn',
+  BosunBarHint = 'Comment',
+  BosunNote = 'NormalFloat',
+  BosunNoteBorder = 'DiagnosticWarn',
+}
+
+-- Groups named by the sidecar and unknown to the table above.
+local unknown = {}
+
+local function link(name, target) vim.api.nvim_set_hl(0, name, { default = true, link = target }) end
+
+--- Links every group that nobody has defined; `names` are the groups that the sidecar said it uses.
+function M.apply(names)
+  for _, name in ipairs(names or {}) do
+    if type(name) == 'string' and name:find('^Bosun%w+$') and not links[name] then unknown[name] = true end
+  end
+  for name, target in pairs(links) do
+    link(name, target)
+  end
+  for name in pairs(unknown) do
+    link(name, 'Normal')
+  end
+end
+
+vim.api.nvim_create_autocmd('ColorScheme', {
+  group = vim.api.nvim_create_augroup('bosun.highlight', {}),
+  callback = function() M.apply() end,
+})
+
+return M

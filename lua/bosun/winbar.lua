@@ -1,0 +1,85 @@
+-- What stands above the transcript and the prompt.
+--
+-- Owns no state. Builds 'winbar' from fixed strings and escaped text; no text of an agent is ever evaluated. Called by
+-- the chat whenever sessions, questions or the context change.
+local M = {}
+
+local display = require('bosun.display')
+
+local words = {
+  starting = 'starting…',
+  idle = 'idle',
+  running = 'working…',
+  waiting = 'waits for you',
+  cancelling = 'cancelling…',
+  dead = 'ended',
+}
+
+-- 12345 as `12k`: the order of magnitude is what matters.
+local function short(number)
+  if number >= 1e6 then return ('%.1fM'):format(number / 1e6) end
+  if number >= 1e3 then return ('%dk'):format(math.floor(number / 1e3 + 0.5)) end
+  return tostring(number)
+end
+
+local function usage_of(s)
+  local usage, parts = s.usage, {}
+  local used = usage and tonumber(usage.used or usage[1])
+  local size = usage and tonumber(usage.size or usage[2])
+  if used and size and size > 0 then
+    parts[1] = ('%s/%s'):format(short(used), short(size))
+  elseif used then
+    parts[1] = short(used)
+  end
+  if s.cost and s.cost ~= vim.NIL and s.cost ~= '' then parts[#parts + 1] = display.bar(s.cost, 16) end
+  return table.concat(parts, ' ')
+end
+
+--- Above a transcript: agent · title · state, and what was used on the right.
+function M.transcript(s)
+  if not s then return '%#BosunBar# Bosun ' end
+  local parts = { '%#BosunBar# ', display.bar(s.agent, 24) }
+  if s.mode and s.mode ~= vim.NIL and s.mode ~= '' then
+    parts[#parts + 1] = ' (' .. display.bar(s.mode, 16) .. ')'
+  end
+  if s.title and s.title ~= vim.NIL and s.title ~= '' then
+    parts[#parts + 1] = '%< · ' .. display.bar(s.title, 60)
+  end
+  parts[#parts + 1] = '%#BosunBarState# · ' .. display.bar(words[s.state] or s.state or '') .. ' '
+  local usage = usage_of(s)
+  if usage ~= '' then parts[#parts + 1] = '%=%#BosunBarHint#' .. usage .. ' ' end
+  return table.concat(parts)
+end
+
+--- Above a prompt: the question that digits answer, else what will go along; then the queue and the keys.
+function M.prompt(s)
+  if not s then return '%#BosunBar# no session ' end
+  local questions = require('bosun.questions')
+  local parts = {}
+  local q = questions.head(s.id)
+  if q then
+    local count = #questions.pending(s.id)
+    local more = count > 1 and (' (1 of %d)'):format(count) or ''
+    parts[1] = '%#BosunBarQuestion# %<' .. display.bar(questions.summary(q, 60)) .. more .. ' '
+  else
+    local without = require('bosun.prompt').without_context(s.id)
+    local labels = require('bosun.context').labels()
+    local hint = '%#BosunBarHint#'
+    if #labels == 0 then
+      parts[1] = hint .. ' no context '
+    elseif without then
+      parts[1] = hint .. ' no context (<C-x> on) '
+    else
+      parts[1] = '%#BosunBar# context: %<'
+        .. display.bar(table.concat(labels, ', '), 48)
+        .. hint
+        .. ' (<C-x> off) '
+    end
+  end
+  local queued = type(s.queue) == 'table' and #s.queue or 0
+  if queued > 0 then parts[#parts + 1] = ('%%#BosunBar#· %d queued '):format(queued) end
+  parts[#parts + 1] = '%=%#BosunBarHint#g? keys '
+  return table.concat(parts)
+end
+
+return M

@@ -1,0 +1,165 @@
+//! The crossroads: applies each event to the rooms and collects what they want done.
+//!
+//! Owns all state, by `&mut`. It never awaits, never does I/O and has no clock: the loop (`run`) calls it with events
+//! and the time, and hands its effects to the edges. What one room wants of another passes through here, so rooms do
+//! not know each other.
+
+mod actions;
+mod agents;
+mod editor;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::effect::{Effect, NvimCmd};
+use crate::event::*;
+use crate::model::*;
+use crate::session::Sessions;
+use crate::view::View;
+use crate::workspace::{Workspace, locate};
+
+/// Ops of the app itself have this bit, so that they never meet those of the workspace.
+const OWN_OPS: u64 = 1 << 63;
+
+/// A prompt that waits until the mirrors of the modified bufs are complete, so that the agent cannot read older text.
+#[derive(Debug)]
+struct HeldPrompt {
+    session: SessionKey,
+    text: String,
+    context: Vec<ContextItem>,
+}
+
+/// All state of the sidecar.
+#[derive(Debug)]
+pub struct App {
+    /// Sessions, transcripts, questions.
+    sessions: Sessions,
+    /// Mirrors, reads and writes, roots.
+    workspace: Workspace,
+    /// What the transcript bufs show.
+    view: View,
+    /// The next agent id; never reused.
+    next_agent: u32,
+    /// The next op of the app itself (without `OWN_OPS`).
+    next_op: u64,
+    /// Working directories being resolved; dropped when the disk answers.
+    roots: BTreeMap<OpId, SessionKey>,
+    /// In order of arrival; dropped when sent, cancelled or closed.
+    held: Vec<HeldPrompt>,
+    /// Autocmds of this turn of the loop: sent after the tables that their handlers will read.
+    announcements: Vec<Effect>,
+    /// Where logs are, told to the editor in the welcome.
+    log_dir: PathBuf,
+}
+
+impl App {
+    /// An app for the editor that said hello.
+    pub fn new(hello: &Hello) -> Self {
+        Self {
+            sessions: Sessions::new(),
+            workspace: Workspace::new(hello.max_buf_bytes),
+            view: View::new(),
+            next_agent: 1,
+            next_op: 0,
+            roots: BTreeMap::new(),
+            held: Vec::new(),
+            announcements: Vec::new(),
+            log_dir: hello.log_dir.clone(),
+        }
+    }
+
+    /// Applies one event at `now` and appends what is to be done, in order.
+    pub fn apply(&mut self, event: Event, now: Millis, out: &mut Vec<Effect>) {
+        let effects = match event {
+            Event::Nvim(event) => self.editor_event(event, now),
+            Event::Agent(agent, event) => self.agent_event(agent, event, now),
+            Event::Disk(op, result) => self.disk_event(op, result),
+        };
+        self.route(effects, now, out);
+    }
+
+    /// To be called once per turn of the loop, after its events: time limits, held prompts, and everything that is
+    /// pushed to the editor as a snapshot or a patch.
+    pub fn settle(&mut self, now: Millis, out: &mut Vec<Effect>) {
+        let effects = self.sessions.tick(now);
+        self.route(effects, now, out);
+        self.release_held(now, out);
+        for key in self.sessions.keys() {
+            let Some(transcript) = self.sessions.transcript_mut(&key) else { continue };
+            let changes = transcript.take_changes();
+            if !changes.changed.is_empty() {
+                self.view.changed(&key, changes.changed);
+            }
+        }
+        for key in self.view.sessions() {
+            let Some(transcript) = self.sessions.transcript(&key) else { continue };
+            if let Some(patch) = self.view.flush(&key, transcript.entries(), now) {
+                out.push(Effect::Nvim(NvimCmd::Patch(patch)));
+            }
+        }
+        if self.sessions.take_questions_changed() {
+            out.push(Effect::Nvim(NvimCmd::Questions(self.sessions.questions())));
+        }
+        if self.sessions.take_state_changed() {
+            out.push(Effect::Nvim(NvimCmd::Sessions(self.sessions.states())));
+        }
+        out.append(&mut self.announcements);
+    }
+
+    /// When `settle` has something to do even if nothing happens.
+    pub fn next_deadline(&self) -> Option<Millis> {
+        [self.sessions.next_deadline(), self.view.next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Carries what one room wants of another to that room until only effects for the edges are left.
+    fn route(&mut self, effects: Vec<Effect>, now: Millis, out: &mut Vec<Effect>) {
+        let mut queue: std::collections::VecDeque<Effect> = effects.into();
+        while let Some(effect) = queue.pop_front() {
+            match effect {
+                Effect::AskWrite(ask) => {
+                    let approved = self.sessions.approved_diffs(&ask.session);
+                    let more = if locate::covers(&ask.path, ask.live.as_deref(), &ask.content, approved) {
+                        self.workspace.decide(ask.op, true)
+                    } else {
+                        self.sessions.ask_write(ask, now)
+                    };
+                    queue.extend(more);
+                }
+                Effect::AskWithdrawn { op } => {
+                    queue.extend(self.sessions.withdraw_write(op, "the request was taken back"))
+                }
+                Effect::WriteDecided { op, allow } => queue.extend(self.workspace.decide(op, allow)),
+                effect @ Effect::Nvim(NvimCmd::UserEvent { .. }) => self.announcements.push(effect),
+                effect => out.push(effect),
+            }
+        }
+    }
+
+    fn mint_agent(&mut self) -> AgentId {
+        let id = AgentId(self.next_agent);
+        self.next_agent += 1;
+        id
+    }
+
+    fn mint_op(&mut self) -> OpId {
+        self.next_op += 1;
+        OpId(self.next_op | OWN_OPS)
+    }
+
+    fn disk_event(&mut self, op: OpId, result: DiskResult) -> Vec<Effect> {
+        let Some(session) = self.roots.remove(&op) else { return self.workspace.disk(op, result) };
+        match result {
+            DiskResult::Resolved(Ok(Resolved { real, kind: PathKind::Dir })) => {
+                self.workspace.add_root(&session, real)
+            }
+            // The spawn in that folder fails too, and says so in the transcript; no root means nothing is served.
+            other => {
+                tracing::warn!(%session, ?other, "the working directory cannot be a root");
+                Vec::new()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

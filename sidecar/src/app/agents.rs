@@ -1,0 +1,59 @@
+//! What agents say, routed to the rooms.
+//!
+//! Part of the app: decides only which room an event belongs to. Requests for sessions that this agent does not have
+//! are answered here, because no room owns them.
+
+use super::App;
+use crate::effect::Effect;
+use crate::event::AgentEvent;
+use crate::model::*;
+use crate::reply::Reply;
+
+impl App {
+    pub(super) fn agent_event(&mut self, agent: AgentId, event: AgentEvent, now: Millis) -> Vec<Effect> {
+        match event {
+            AgentEvent::Started { pgid } => self.sessions.started(agent, pgid),
+            AgentEvent::Initialized(info) => self.sessions.initialized(agent, *info),
+            AgentEvent::Reply { call, result } => self.sessions.reply(agent, call, result, now),
+            AgentEvent::Update { session, update } => self.sessions.update(agent, &session, update, now),
+            AgentEvent::Permission { session, tool, options, reply } => {
+                if self.sessions.session_for(agent, &session).is_none() {
+                    return unknown_session(reply, &session);
+                }
+                self.sessions.permission(agent, &session, *tool, options, reply, now)
+            }
+            AgentEvent::ReadFile { session, path, line, limit, reply } => {
+                match self.sessions.session_for(agent, &session).cloned() {
+                    Some(key) => self.workspace.read(&key, path, line, limit, reply),
+                    None => unknown_session(reply, &session),
+                }
+            }
+            AgentEvent::WriteFile { session, path, content, reply } => {
+                match self.sessions.session_for(agent, &session).cloned() {
+                    Some(key) => self.workspace.write(&key, path, content, reply),
+                    None => unknown_session(reply, &session),
+                }
+            }
+            AgentEvent::CancelRequest { id } => {
+                let keys = self.sessions.keys_of(agent);
+                let mut effects = self.sessions.cancel_request(agent, &id);
+                effects.extend(self.workspace.cancel_request(&keys, &id));
+                effects
+            }
+            AgentEvent::Stuck { bytes } => self.sessions.stuck(agent, bytes),
+            AgentEvent::Exited(exit) => {
+                let mut effects = Vec::new();
+                for key in self.sessions.keys_of(agent) {
+                    effects.extend(self.workspace.forget_agent(&key));
+                }
+                effects.extend(self.sessions.exited(agent, exit, now));
+                effects
+            }
+        }
+    }
+}
+
+fn unknown_session(reply: Reply, session: &str) -> Vec<Effect> {
+    let error = RpcError::new(RpcError::INVALID_PARAMS, format!("unknown session: {session}"));
+    vec![Effect::Answer(reply, Err(error))]
+}

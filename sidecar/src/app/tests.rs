@@ -1,0 +1,259 @@
+//! The rooms together, without edges: events in, effects out.
+
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::*;
+use crate::effect::{AgentCmd, DiskCmd, EditCall};
+use crate::reply::{Answer, Reply, WireId};
+
+const FILE: &str = "/p/a.txt";
+
+/// An app with one session on a scripted world: the disk and the editor answer at once.
+struct World {
+    app: App,
+    now: Millis,
+    effects: Vec<Effect>,
+    answers: UnboundedReceiver<Answer>,
+    answer: tokio::sync::mpsc::UnboundedSender<Answer>,
+    next_id: u32,
+}
+
+impl World {
+    fn new() -> Self {
+        let (answer, answers) = unbounded_channel();
+        let hello = Hello { protocol: 1, max_buf_bytes: 1 << 20, ..Hello::default() };
+        Self { app: App::new(&hello), now: 0, effects: Vec::new(), answers, answer, next_id: 0 }
+    }
+
+    /// A world with session `s1` ready in `/p` and `a.txt` open, holding `text` that is not on disk.
+    fn ready(text: &str) -> Self {
+        let mut world = Self::new();
+        world.action(Action::NewSession {
+            session: key(),
+            launch: Launch { name: "x".into(), start_timeout_ms: 60_000, ..Launch::default() },
+            cwd: "/p".into(),
+        });
+        world.action(Action::ViewOpen { session: key(), buf: BufId(90) });
+        let agent = world.agent();
+        world.agent_says(AgentEvent::Started { pgid: 77 });
+        world.agent_says(AgentEvent::Initialized(Box::new(AgentInfo {
+            protocol_version: 1,
+            embedded_context: true,
+            ..AgentInfo::default()
+        })));
+        let call = world
+            .effects
+            .iter()
+            .find_map(|effect| match effect {
+                Effect::Agent(id, AgentCmd::NewSession { call, .. }) if *id == agent => Some(*call),
+                _ => None,
+            })
+            .expect("session/new");
+        let opened = CallResult::NewSession { session: "acp".into(), raw: "{}".into() };
+        world.agent_says(AgentEvent::Reply { call, result: Ok(opened) });
+        world.open(BufId(3), FILE, text);
+        world.effects.clear();
+        world
+    }
+
+    fn apply(&mut self, event: Event) {
+        self.now += 1;
+        let mut out = Vec::new();
+        self.app.apply(event, self.now, &mut out);
+        self.app.settle(self.now, &mut out);
+        for effect in out {
+            self.world_answers(&effect);
+            self.effects.push(effect);
+        }
+    }
+
+    /// What the disk would say to a path question.
+    fn world_answers(&mut self, effect: &Effect) {
+        if let Effect::Disk(op, DiskCmd::Resolve { path }) = effect {
+            let kind = if path.as_os_str() == "/p" { PathKind::Dir } else { PathKind::File };
+            let resolved = Resolved { real: path.clone(), kind };
+            self.apply(Event::Disk(*op, DiskResult::Resolved(Ok(resolved))));
+        }
+    }
+
+    fn open(&mut self, buf: BufId, name: &str, text: &str) {
+        let lines: Vec<Vec<u8>> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
+        let total = lines.len();
+        self.apply(Event::Nvim(NvimEvent::BufMeta(BufMeta {
+            buf: buf.0,
+            name: name.into(),
+            tick: 5,
+            modified: true,
+            visible: true,
+            fileformat: "unix".into(),
+            eol: true,
+            lines: total as u64,
+            bytes: text.len() as u64,
+            ..BufMeta::default()
+        })));
+        let slice = NvimEvent::Slice { buf, tick: 5, start: 0, total, lines, empty: false };
+        self.apply(Event::Nvim(slice));
+    }
+
+    fn action(&mut self, action: Action) {
+        self.apply(Event::Nvim(NvimEvent::Action(action)));
+    }
+
+    fn agent(&self) -> AgentId {
+        self.effects
+            .iter()
+            .find_map(|effect| match effect {
+                Effect::Agent(id, AgentCmd::Start(_)) => Some(*id),
+                _ => None,
+            })
+            .unwrap_or(AgentId(1))
+    }
+
+    fn agent_says(&mut self, event: AgentEvent) {
+        self.apply(Event::Agent(self.agent(), event));
+    }
+
+    fn reply(&mut self) -> Reply {
+        self.next_id += 1;
+        Reply::new(WireId(self.next_id.to_string().into()), self.answer.clone())
+    }
+
+    /// Carries out answers, and returns them as JSON text or an error's code.
+    fn answered(&mut self) -> Vec<Result<String, i64>> {
+        for effect in std::mem::take(&mut self.effects) {
+            match effect {
+                Effect::Answer(reply, result) => reply.send(result),
+                other => self.effects.push(other),
+            }
+        }
+        let mut out = Vec::new();
+        while let Ok(answer) = self.answers.try_recv() {
+            out.push(answer.result.map(|ok| ok.to_string()).map_err(|error| error.code));
+        }
+        out
+    }
+
+    fn read(&mut self) -> Vec<Result<String, i64>> {
+        let reply = self.reply();
+        self.agent_says(AgentEvent::ReadFile {
+            session: "acp".into(),
+            path: FILE.into(),
+            line: None,
+            limit: None,
+            reply,
+        });
+        self.answered()
+    }
+
+    fn write(&mut self, content: &str) {
+        let reply = self.reply();
+        self.agent_says(AgentEvent::WriteFile {
+            session: "acp".into(),
+            path: FILE.into(),
+            content: content.into(),
+            reply,
+        });
+    }
+
+    fn prompt(&mut self, text: &str) {
+        self.action(Action::Prompt { session: key(), text: text.into(), context: Vec::new() });
+    }
+
+    fn edit(&self) -> Option<&EditCall> {
+        self.effects.iter().find_map(|effect| match effect {
+            Effect::Nvim(NvimCmd::Edit(edit)) => Some(edit),
+            _ => None,
+        })
+    }
+
+    fn questions(&self) -> Vec<crate::effect::QuestionState> {
+        self.app.sessions.questions()
+    }
+}
+
+fn key() -> SessionKey {
+    SessionKey::new("s1")
+}
+
+#[test]
+fn an_unsaved_text_is_read_without_a_word_to_the_editor() {
+    let mut world = World::ready("on screen\n");
+    world.prompt("go");
+    world.effects.clear();
+    assert_eq!(world.read(), [Ok(r#"{"content":"on screen\n"}"#.to_owned())]);
+    assert!(!world.effects.iter().any(|effect| matches!(effect, Effect::Nvim(_))), "{:?}", world.effects);
+}
+
+#[test]
+fn a_write_is_asked_for_and_then_is_one_call() {
+    let mut world = World::ready("one\ntwo\n");
+    world.prompt("go");
+    world.read();
+    world.effects.clear();
+    world.write("one\nTWO\n");
+    assert!(world.edit().is_none(), "nothing before the answer");
+    let question = world.questions().pop().expect("a question");
+    world.action(Action::Answer { question: question.id, option: "allow_once".into() });
+    let edit = world.edit().expect("an edit").clone();
+    assert_eq!((edit.tick, edit.save, edit.eol), (5, true, true));
+    let outcome = EditOutcome::Done { tick: 7, saved: true, modified: false };
+    world.apply(Event::Nvim(NvimEvent::EditDone { op: edit.op, outcome }));
+    assert_eq!(world.answered(), [Ok("{}".to_owned())]);
+}
+
+#[test]
+fn a_write_that_an_allowed_permission_has_shown_is_not_asked_for_again() {
+    let mut world = World::ready("one\ntwo\n");
+    world.prompt("go");
+    world.read();
+    let reply = world.reply();
+    let diff = Diff { path: FILE.into(), old: Some("one\ntwo\n".into()), new: "one\nTWO\n".into() };
+    world.agent_says(AgentEvent::Permission {
+        session: "acp".into(),
+        tool: Box::new(ToolPatch {
+            id: "t".into(),
+            content: Patch::Set(vec![ToolContent::Diff(diff)]),
+            ..ToolPatch::default()
+        }),
+        options: vec![PermissionOption { id: "yes".into(), name: "Yes".into(), kind: OptionKind::AllowOnce }],
+        reply,
+    });
+    let question = world.questions().pop().expect("a question");
+    world.action(Action::Answer { question: question.id, option: "yes".into() });
+    assert_eq!(world.answered().len(), 1);
+    world.write("one\nTWO\n");
+    assert!(world.questions().is_empty());
+    assert!(world.edit().is_some());
+}
+
+#[test]
+fn a_cancel_answers_everything_that_is_open() {
+    let mut world = World::ready("one\ntwo\n");
+    world.prompt("go");
+    world.read();
+    world.write("one\nTWO\n");
+    world.action(Action::Cancel { session: key() });
+    assert_eq!(world.answered(), [Err(RpcError::CANCELLED)]);
+    assert!(world.questions().is_empty());
+    let cancels = world
+        .effects
+        .iter()
+        .filter(|effect| matches!(effect, Effect::Agent(_, AgentCmd::Cancel { .. })))
+        .count();
+    assert_eq!(cancels, 1);
+}
+
+#[test]
+fn requests_of_an_unknown_session_are_answered() {
+    let mut world = World::ready("x\n");
+    let reply = world.reply();
+    world.agent_says(AgentEvent::ReadFile {
+        session: "nobody".into(),
+        path: FILE.into(),
+        line: None,
+        limit: None,
+        reply,
+    });
+    assert_eq!(world.answered(), [Err(RpcError::INVALID_PARAMS)]);
+}

@@ -1,0 +1,144 @@
+//! The guard: a tiny process that ends what a killed sidecar leaves behind.
+//!
+//! Owns a list of process groups, told on standard input. When that closes, for whatever reason, it ends every group
+//! that is still listed, and every process that carries the marker of one. It never does anything else. Started by
+//! `serve`; needs no cooperation of the sidecar, so it works when that is killed.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{SigSet, Signal, kill, killpg};
+use nix::unistd::Pid;
+use tokio::sync::mpsc;
+
+/// Time between TERM and KILL.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// The sidecar's end of the guard's standard input. Cheap to clone; dropping all of them is what a crash looks like.
+#[derive(Clone, Debug)]
+pub struct GuardHandle {
+    lines: Option<mpsc::UnboundedSender<String>>,
+}
+
+impl GuardHandle {
+    /// No guard, for tests.
+    pub fn none() -> Self {
+        Self { lines: None }
+    }
+
+    /// Starts this program once more as the guard. Without one, everything else still works.
+    pub fn start() -> Self {
+        let Ok(exe) = std::env::current_exe() else { return Self::none() };
+        let mut command = Command::new(exe);
+        command.arg("guard").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                tracing::warn!(%error, "no guard");
+                return Self::none();
+            }
+        };
+        let Some(mut stdin) = child.stdin.take() else { return Self::none() };
+        let (lines, mut rest) = mpsc::unbounded_channel::<String>();
+        // Lines are short and few; the guard always reads. The thread keeps the child, and is not waited for.
+        std::thread::spawn(move || {
+            while let Some(line) = rest.blocking_recv() {
+                if stdin.write_all(line.as_bytes()).is_err() {
+                    break;
+                }
+            }
+            drop(stdin);
+            let _ = child.wait();
+        });
+        Self { lines: Some(lines) }
+    }
+
+    /// This group must not outlive the sidecar, nor anything that carries `marker` (`NAME=value`).
+    pub fn add(&self, pgid: i32, marker: &str) {
+        self.tell(format!("+{pgid} {marker}\n"));
+    }
+
+    /// The group has ended.
+    pub fn remove(&self, pgid: i32) {
+        self.tell(format!("-{pgid}\n"));
+    }
+
+    fn tell(&self, line: String) {
+        if let Some(lines) = &self.lines {
+            let _ = lines.send(line);
+        }
+    }
+}
+
+/// The guard's own life. Returns its exit code.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the guard is a process of its own with nothing to do but wait"
+)]
+pub fn run() -> i32 {
+    // Blocked, so that whatever ends the editor's terminal does not end the guard before its work is done.
+    let blocked: SigSet = [Signal::SIGINT, Signal::SIGHUP, Signal::SIGTERM].into_iter().collect();
+    let _ = blocked.thread_block();
+    let groups = listed(std::io::stdin().lock());
+    if groups.is_empty() {
+        return 0;
+    }
+    for pgid in groups.keys() {
+        let _ = killpg(Pid::from_raw(*pgid), Signal::SIGTERM);
+    }
+    std::thread::sleep(GRACE);
+    for (pgid, marker) in &groups {
+        let _ = killpg(Pid::from_raw(*pgid), Signal::SIGKILL);
+        kill_marked(marker);
+    }
+    0
+}
+
+/// The groups that are listed when the input ends.
+fn listed(input: impl BufRead) -> BTreeMap<i32, String> {
+    let mut groups = BTreeMap::new();
+    for line in input.lines().map_while(Result::ok) {
+        if let Some((pgid, marker)) = line.strip_prefix('+').and_then(|rest| rest.split_once(' ')) {
+            // 0 and 1 would mean ourselves and everybody.
+            if let Some(pgid) = pgid.parse().ok().filter(|n| *n > 1) {
+                groups.insert(pgid, marker.to_owned());
+            }
+        } else if let Some(pgid) = line.strip_prefix('-').and_then(|rest| rest.parse::<i32>().ok()) {
+            groups.remove(&pgid);
+        }
+    }
+    groups
+}
+
+/// Kills every process that carries `marker` (`NAME=value`) in the environment it was started with: descendants that
+/// left their group. Works where `/proc` does (Linux); elsewhere it does nothing.
+pub fn kill_marked(marker: &str) {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return };
+    let own = std::process::id();
+    for entry in entries.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if pid == own || pid <= 1 {
+            continue;
+        }
+        let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environ.split(|b| *b == 0).any(|var| var == marker.as_bytes()) {
+            let _ = kill(Pid::from_raw(pid as i32), Signal::SIGKILL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_groups_that_are_still_listed_are_ended() {
+        let groups = listed("+12 A=1\n+13 A=2\n-12\n+1 A=3\n+0 A=4\nnonsense\n".as_bytes());
+        assert_eq!(groups.into_iter().collect::<Vec<_>>(), [(13, "A=2".to_owned())]);
+    }
+}
