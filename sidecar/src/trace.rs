@@ -15,6 +15,7 @@ pub const LOG_NAME: &str = "bosun.log";
 const CAP: u64 = 4 * 1024 * 1024;
 
 /// Starts logging into `dir`. A folder that cannot be written means no log, never a failure.
+#[expect(clippy::disallowed_types, reason = "the subscriber may be written to from any thread")]
 pub fn init(dir: &Path) {
     let _ = std::fs::create_dir_all(dir);
     let filter = EnvFilter::try_from_env("BOSUN_LOG").unwrap_or_else(|_| EnvFilter::new("info"));

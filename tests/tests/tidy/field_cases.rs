@@ -53,8 +53,8 @@ fn wrong(row: &[String; 3], tests: &BTreeSet<String>) -> Option<String> {
     (!gone.is_empty()).then(|| format!("{id}: no such test: {}", gone.join(", ")))
 }
 
-/// Names of all test functions in Rust, and of all specs in Lua (the text in `it('…'`).
-fn tests() -> BTreeSet<String> {
+/// Names of all test functions in Rust, and of all specs in Lua (the text in `T['…']`).
+pub fn tests() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for source in of_kind(".rs") {
         let mut marked = false;
@@ -71,7 +71,7 @@ fn tests() -> BTreeSet<String> {
     }
     for source in tree().iter().filter(|s| s.path.ends_with(".lua") && s.path.starts_with("tests/")) {
         for line in source.text.lines().map(str::trim) {
-            let spec = line.strip_prefix("it(").or_else(|| line.strip_prefix("test("));
+            let spec = line.strip_prefix("T[");
             let quoted = spec.and_then(|s| s.split(['\'', '"']).nth(1));
             names.extend(quoted.map(str::to_string));
         }

@@ -1,6 +1,6 @@
 //! Pages that must say the same as the machinery: README, CHANGELOG, CONTRIBUTING, Makefile and .ci/run.
 
-use crate::{expect_none, page};
+use crate::{expect_none, field_cases, page};
 
 /// The targets that people and scripts rely on.
 const TARGETS: &[&str] =
@@ -47,4 +47,27 @@ fn readme_changelog_contributing_and_licence_are_there() {
         first.take_while(|l| !l.starts_with("## ")).any(|l| l.starts_with("- ")),
         "CHANGELOG.md is empty"
     );
+}
+
+#[test]
+fn every_invariant_of_the_architecture_has_a_guard_that_exists() {
+    let page = page("ARCHITECTURE.md");
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|l| l.strip_prefix("| ").is_some_and(|l| l.starts_with(char::is_numeric)))
+        .collect();
+    assert_eq!(rows.len(), 12, "the table of invariants");
+    let tests = field_cases::tests();
+    let mut wrong = Vec::new();
+    for row in rows {
+        let guard = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
+        let named: Vec<&str> = guard.split('`').skip(1).step_by(2).collect();
+        // Names of tests are sentences; other names in backticks are files.
+        let gone = named.iter().filter(|n| n.contains('_') && !n.contains('.') && !tests.contains(**n));
+        wrong.extend(gone.map(|name| format!("no such test: {name}")));
+        if named.is_empty() || guard.contains("TBD") {
+            wrong.push(format!("no guard: {row}"));
+        }
+    }
+    expect_none("invariants in ARCHITECTURE.md", &wrong);
 }
