@@ -271,7 +271,7 @@ function M.open(id, index, opts)
   local q = questions().get(id)
   if not q then return display.notify('there is no such question') end
   if not q.files or #q.files == 0 then return display.notify('no diff to show') end
-  if fn.getcmdwintype() ~= '' then return display.notify('leave the command-line window first', 'WARN') end
+  if fn.getcmdwintype() ~= '' then return display.notify('leave the command-line window first', 'warn') end
   index = math.max(0, math.min(tonumber(index) or 0, #q.files - 1))
   if view and not (api.nvim_tabpage_is_valid(view.tab) and api.nvim_win_is_valid(view.wins.panel)) then
     M.hide()
@@ -307,7 +307,7 @@ function M.open(id, index, opts)
       else
         M.hide()
       end
-      return display.notify('the diff cannot be shown here: ' .. tostring(err), 'WARN')
+      return display.notify('the diff cannot be shown here: ' .. tostring(err), 'warn')
     end
   end
   view.path = display.line(q.files[index + 1])

@@ -233,4 +233,65 @@ T['context goes along with the prompt, and can be left out'] = ui.with_child(fun
   equal(got, { { { 'file', 1 }, { 'selection', { 1, 3, 'two\nthree' } } }, {}, { { 'file', 1 } } })
 end)
 
+T['a prompt that is not taken stays, and one that comes back is put above what was typed since'] = ui.with_child(
+  function(c)
+    open(c)
+    c.lua([[_G.refusal = 'no sidecar']])
+    c.input('ifirst<C-s>')
+    equal(c.lua([[return { vim.api.nvim_get_current_line(), said[1] }]]), { 'first', 'not sent: no sidecar' })
+    c.lua([[_G.refusal = nil]])
+    c.input('<C-s>second')
+    c.lua(
+      [[require('bosun.chat').prompt_returned({ session = 's1', text = 'first', why = 'the agent ended' })]]
+    )
+    c.input('!')
+    equal(c.lua([[return vim.api.nvim_buf_get_lines(0, 0, -1, false)]]), { 'first', '', 'second!' })
+    equal(c.mode(), 'i')
+  end
+)
+
+T['what a lost sidecar left stays above what the next one sends'] = ui.with_child(function(c)
+  open(c)
+  c.lua([[
+    fill(3)
+    require('bosun.chat').create('s1')
+    patch(0, 0, { 'again' })
+    patch(1, 1, { '? q' }, { { id = 7, first = 1, last = 2 } })
+    vim.api.nvim_win_set_cursor(role('transcript'), { 5, 0 })
+    vim.api.nvim_set_current_win(role('transcript'))
+  ]])
+  c.input('<Tab>')
+  local lines = { 'line 1', 'line 2', 'line 3', 'again', '? q' }
+  equal(c.lua([[return vim.api.nvim_buf_get_lines(tbuf, 0, -1, false)]]), lines)
+  equal(c.lua([[return sent_named('view_toggle')[1].line]]), 1)
+end)
+
+T['marks are highlights of the group with that number, known or not'] = ui.with_child(function(c)
+  open(c)
+  c.lua([[patch(0, 1, { 'you', 'more' }, {}, { 0, 0, 3, 1, 1, 1, 4, 3, 1, 0, 2, 9 })]])
+  local marks = c.lua([[
+    local out = {}
+    for _, m in ipairs(vim.api.nvim_buf_get_extmarks(tbuf, -1, 0, -1, { details = true })) do
+      out[#out + 1] = { m[2], m[3], m[4].end_col, m[4].hl_group }
+    end
+    return out
+  ]])
+  equal(marks, { { 0, 0, 3, 'BosunUser' }, { 1, 0, 2, 'Normal' }, { 1, 1, 4, 'BosunOfTomorrow' } })
+  equal(c.lua([[return vim.api.nvim_get_hl(0, { name = 'BosunOfTomorrow' }).link]]), 'Normal')
+end)
+
+T['the prompts of a transcript are found by their keys'] = ui.with_child(function(c)
+  open(c)
+  c.lua([[
+    patch(0, 1, { 'you', 'two', 'x', 'you', 'x' }, {}, { 0, 0, 3, 1, 1, 0, 3, 1, 3, 0, 3, 1 })
+    vim.api.nvim_set_current_win(role('transcript'))
+  ]])
+  local seen = {}
+  for i, key in ipairs({ '[[', '[[', ']]', '[[' }) do
+    c.input(key)
+    seen[i] = c.lua([[return vim.fn.line('.')]])
+  end
+  equal(seen, { 4, 1, 4, 1 })
+end)
+
 return ui.main(T)

@@ -186,7 +186,9 @@ T['a file that is not open is shown from the text that came'] = ui.with_child(fu
     local recv = require('bosun.diff').recv
     local at = { question = 7, index = 0 }
     local function with(t) return vim.tbl_extend('force', t, at) end
-    recv('diff', with({ count = 1, path = 'src/%{x}.lua', note = 'the fragment was not found', old_total = 2, new_total = 3 }))
+    local totals = { count = 1, old_total = 2, new_total = 3 }
+    local about = { path = 'src/%{x}.lua', note = 'the fragment was not found' }
+    recv('diff', with(vim.tbl_extend('error', totals, about)))
     recv('diff_lines', with({ side = 'old', start = 0, lines = { 'a', 'b' } }))
     recv('diff_lines', with({ side = 'new', start = 0, lines = { 'a' } }))
     recv('diff_lines', with({ side = 'new', start = 1, lines = { 'c', 'nul\nhere' } }))
