@@ -1,7 +1,8 @@
 -- Which buffers hold files, what they are like, and their lines in slices.
 --
--- Owns what the sidecar was told of each buffer, and the set of our own buffers, which it is never told of. Never edits.
--- Nothing is sent before there is a session; then all loaded file buffers are announced, and each change of their facts.
+-- Owns what the sidecar was told of each buffer, and the set of our own buffers, which it is never told of. Never
+-- edits. Nothing is sent before there is a session; then all loaded file buffers are announced, and each change of
+-- their facts.
 local M = {}
 
 local api = vim.api
@@ -99,10 +100,12 @@ function M.refresh()
   end
 end
 
---- Whether the buffer holds no line at all: zero bytes on disk, while one empty line is a newline. Both look like one
---- empty line, and no offset tells them apart; the count of bytes does.
+--- Whether the buffer holds no line at all: zero bytes on disk, while one empty line is a newline. Both look like
+--- one empty line, and no offset tells them apart; the count of bytes does.
 function M.is_empty(buf)
-  if api.nvim_buf_line_count(buf) > 1 or api.nvim_buf_get_lines(buf, 0, 1, true)[1] ~= '' then return false end
+  if api.nvim_buf_line_count(buf) > 1 or api.nvim_buf_get_lines(buf, 0, 1, true)[1] ~= '' then
+    return false
+  end
   return api.nvim_buf_call(buf, function() return vim.fn.wordcount().bytes end) == 0
 end
 
@@ -166,7 +169,10 @@ local function watch()
   local function on(events, callback, pattern)
     api.nvim_create_autocmd(events, { group = group, pattern = pattern, callback = callback })
   end
-  on({ 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost' }, function(args) M.announce(args.buf, true) end)
+  on(
+    { 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost' },
+    function(args) M.announce(args.buf, true) end
+  )
   on({ 'BufModifiedSet', 'BufEnter', 'BufWinEnter' }, function(args) M.announce(args.buf) end)
   -- For an option of another buffer Neovim makes that one current meanwhile.
   on('OptionSet', function() M.announce(api.nvim_get_current_buf()) end, OPTIONS)

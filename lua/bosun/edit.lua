@@ -1,8 +1,8 @@
 -- The atomic edit: compare tick and mode, change the text as one undo step, save. One call, nothing comes between.
 --
--- Owns the waiting for a mode that stands in the way. Never forces: a tick that moved, a file that changed on disk, a
--- buffer that may not be changed are answers, not questions to the person. Called by `inbox`; the outcome goes back as a
--- notification from within the same call, so that it keeps its order with the events of the buffer.
+-- Owns the waiting for a mode that stands in the way. Never forces: a tick that moved, a file that changed on disk,
+-- a buffer that may not be changed are answers, not questions to the person. Called by `inbox`; the outcome goes
+-- back as a notification from within the same call, so that it keeps its order with the events of the buffer.
 local M = {}
 
 local api = vim.api
@@ -17,8 +17,8 @@ local ns = api.nvim_create_namespace('bosun.edit')
 -- Buffers that wait for a mode to end.
 local waiting = {}
 
--- The mode in which `buf` must not be edited, or nil. Half-typed operators and selections would hit other lines than
--- the person meant, an open completion menu other text.
+-- The mode in which `buf` must not be edited, or nil. Half-typed operators and selections would hit other lines
+-- than the person meant, an open completion menu other text.
 local function blocked(buf)
   if vim.fn.getcmdwintype() ~= '' then return 'command-line window' end
   if api.nvim_get_current_buf() ~= buf then return nil end
@@ -51,8 +51,8 @@ local function close_undo_step(buf)
   api.nvim_buf_call(buf, function() vim.cmd('noautocmd let &l:undolevels = &l:undolevels') end)
 end
 
--- What is typed on in insert mode must begin a new step too. Insert mode saves a line for undo only once and does not
--- look again, so it is told: <C-g>u, before the person's next key.
+-- What is typed on in insert mode must begin a new step too. Insert mode saves a line for undo only once and does
+-- not look again, so it is told: <C-g>u, before the person's next key.
 local function close_insert_step(buf)
   local mode = api.nvim_get_mode().mode
   if api.nvim_get_current_buf() ~= buf or not mode:find('^[iR]') then return end
@@ -65,7 +65,9 @@ local function misfit(buf, edits)
   local line, col = 0, 0
   for _, e in ipairs(edits) do
     local ordered = e.sl > line or (e.sl == line and e.sc >= col)
-    if not ordered or e.el < e.sl or e.el > total or (e.el == e.sl and e.ec < e.sc) then return 'out of order' end
+    if not ordered or e.el < e.sl or e.el > total or (e.el == e.sl and e.ec < e.sc) then
+      return 'out of order'
+    end
     if not e.whole then
       local last = e.el < total and #api.nvim_buf_get_lines(buf, e.el, e.el + 1, true)[1]
       local first = e.sl < total and #api.nvim_buf_get_lines(buf, e.sl, e.sl + 1, true)[1]
@@ -87,8 +89,8 @@ local function change(buf, edits)
   end
 end
 
--- The last change and the change list are the person's; positions in them still follow the text. Only an Ex command can
--- say so.
+-- The last change and the change list are the person's; positions in them still follow the text. Only an Ex command
+-- can say so.
 local function change_keeping_jumps(buf, message)
   local ok, err
   M.running = function()
@@ -98,7 +100,11 @@ local function change_keeping_jumps(buf, message)
     end
   end
   local mods = { keepjumps = true, silent = true }
-  local ran, why = pcall(api.nvim_cmd, { cmd = 'lua', args = { "require('bosun.edit').running()" }, mods = mods }, {})
+  local ran, why = pcall(
+    api.nvim_cmd,
+    { cmd = 'lua', args = { "require('bosun.edit').running()" }, mods = mods },
+    {}
+  )
   M.running = nil
   if not ran then return false, why end
   return ok, err
@@ -120,18 +126,22 @@ local function with_eol(buf, eol, save)
   return unpack(results)
 end
 
--- Through `:write`, as the person would: with autocommands, and without a message or a question. An error of somebody's
--- autocommand does not keep the file from being written, as it does not for the person.
+-- Through `:write`, as the person would: with autocommands, and without a message or a question. An error of
+-- somebody's autocommand does not keep the file from being written, as it does not for the person.
 local function save(buf, bang)
   local errmsg = vim.v.errmsg
   vim.v.errmsg = ''
-  local ok, err = pcall(api.nvim_buf_call, buf, function()
-    api.nvim_cmd({
-      cmd = 'write',
-      bang = bang,
-      mods = { silent = true, emsg_silent = true, keepalt = true, keepjumps = true },
-    }, {})
-  end)
+  local ok, err = pcall(
+    api.nvim_buf_call,
+    buf,
+    function()
+      api.nvim_cmd({
+        cmd = 'write',
+        bang = bang,
+        mods = { silent = true, emsg_silent = true, keepalt = true, keepjumps = true },
+      }, {})
+    end
+  )
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg
   if not api.nvim_buf_is_loaded(buf) then return false, 'the buffer was closed while it was saved' end

@@ -1,7 +1,8 @@
 -- What the sidecar says, handed to whom it concerns.
 --
--- Owns the table of messages and the file of errors in Lua. A handler that fails is logged, said once, and never stands
--- in the way of the next message. Called by the sidecar only, through `nvim_exec_lua`; the returned value is not used.
+-- Owns the table of messages and the file of errors in Lua. A handler that fails is logged, said once, and never
+-- stands in the way of the next message. Called by the sidecar only, through `nvim_exec_lua`; the returned value is
+-- not used.
 local M = {}
 
 local notice = require('bosun.notice')
@@ -42,7 +43,11 @@ function M.changed(...)
 end
 
 local handlers = {
-  welcome = function(m) require('bosun.rpc').on_welcome(clean(m)) end,
+  welcome = function(m)
+    require('bosun.rpc').on_welcome(clean(m))
+    require('bosun.state').groups = m.groups or {}
+    call('highlight', 'apply', m.groups)
+  end,
   groups = function(m) require('bosun.rpc').on_groups(m.pgids) end,
   slice = function(m) require('bosun.buffers').slice(m) end,
   edit = function(m) require('bosun.edit').apply(m) end,

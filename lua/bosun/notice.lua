@@ -1,8 +1,8 @@
 -- Tells a person something in one short line, and never in a way that stops the editor.
 --
--- Owns the queue of what is still to be said. Two messages in one turn of the editor, or one that is too long, would
--- end in a hit-enter prompt, at which Neovim answers nothing: so each is cut to the line and has its own turn. Called by
--- all; knows nobody.
+-- Owns the queue of what is still to be said. Two messages in one turn of the editor, or one that is too long,
+-- would end in a hit-enter prompt, at which Neovim answers nothing: so each is cut to the line and has its own
+-- turn. Called by all; knows nobody.
 local M = {}
 
 -- Between two messages, in milliseconds: the screen is drawn meanwhile.
@@ -19,7 +19,8 @@ local function short(text)
   local room = math.max(20, vim.v.echospace - 8)
   if vim.fn.strdisplaywidth(text) <= room then return text end
   while text ~= '' and vim.fn.strdisplaywidth(text) > room - 1 do
-    text = vim.fn.strcharpart(text, 0, vim.fn.strchars(text) - math.max(1, (vim.fn.strdisplaywidth(text) - room)))
+    text =
+      vim.fn.strcharpart(text, 0, vim.fn.strchars(text) - math.max(1, (vim.fn.strdisplaywidth(text) - room)))
   end
   return text .. '…'
 end

@@ -1,7 +1,8 @@
 -- The sidecar's process and the channel to it.
 --
--- Owns both, and the process groups that must end with them. Never waits for the sidecar: everything is told, and what
--- comes back comes through `inbox`. Started by the first session, ended with Neovim, started again by the next prompt.
+-- Owns both, and the process groups that must end with them. Never waits for the sidecar: everything is told, and
+-- what comes back comes through `inbox`. Started by the first session, ended with Neovim, started again by the next
+-- prompt.
 local M = {}
 
 local uv = vim.uv
@@ -17,8 +18,8 @@ local GRACE = 500
 -- Lines of the sidecar's stderr that are kept for a message.
 local STDERR = 20
 
--- The sidecar that runs: { id = channel, binary, groups = process groups of its agents, stderr = last lines, why = why
--- we closed it }, or nil.
+-- The sidecar that runs: { id = channel, binary, groups = process groups of its agents, stderr = last lines, why =
+-- why we closed it }, or nil.
 local current = nil
 -- Neovim is leaving: nothing is started any more.
 local leaving = false

@@ -1,8 +1,8 @@
 -- What Neovim does not remember of a file: when it was last like the buffer, and whether it ends in a newline.
 --
--- Owns a stamp of the disk and the true end of line per loaded buffer, taken at each read and write. It never reads or
--- writes a buffer. 'endofline' is no oracle: it stays off after a save that added the newline. Asked by `edit` before it
--- touches anything, so that `:write` can never ask its own question, and by `buffers`.
+-- Owns a stamp of the disk and the true end of line per loaded buffer, taken at each read and write. It never reads
+-- or writes a buffer. 'endofline' is no oracle: it stays off after a save that added the newline. Asked by `edit`
+-- before it touches anything, so that `:write` can never ask its own question, and by `buffers`.
 local M = {}
 
 local uv = vim.uv
@@ -18,7 +18,9 @@ local function now(buf)
   return { sec = stat.mtime.sec, nsec = stat.mtime.nsec, size = stat.size }
 end
 
-local function same(a, b) return a.missing == b.missing and a.sec == b.sec and a.nsec == b.nsec and a.size == b.size end
+local function same(a, b)
+  return a.missing == b.missing and a.sec == b.sec and a.nsec == b.nsec and a.size == b.size
+end
 
 local function bytes_of(path)
   local file = io.open(path, 'rb')

@@ -1,17 +1,20 @@
 -- What the sidecar pushed: sessions and questions. Queries read these tables, so that none of them can wait.
 --
--- Owns the two lists, and what is needed to start a session again when the sidecar was lost. Lua mints session ids, so
--- that a session exists at once. Never sends and never draws.
+-- Owns the two lists, and what is needed to start a session again when the sidecar was lost. Lua mints session ids,
+-- so that a session exists at once. Never sends and never draws.
 local M = {}
 
 --- Sessions in order of creation; see `SessionState` of the sidecar for the fields.
 M.sessions = {}
 --- Questions that wait, oldest first: { id, session, title, body, options = { { id, name, kind } }, files }.
 M.questions = {}
+--- Names of the highlight groups that patches use, by their number.
+M.groups = {}
 
--- By session id: { id, launch, cwd, order, seen, lost, confirmed, waiting }.
---  seen: the present sidecar has told of it; lost: its sidecar is gone; confirmed: the root was agreed to;
---  waiting: prompts that wait for that.
+-- By session id: { launch, cwd, seen, lost, undecided, waiting }.
+--   seen       the present sidecar has told of it
+--   lost       its sidecar is gone
+--   undecided  its root was not agreed to yet; `waiting` holds the prompts meanwhile
 local own = {}
 local count = 0
 
@@ -19,7 +22,7 @@ local count = 0
 function M.add(launch, cwd)
   count = count + 1
   local id = 's' .. count
-  own[id] = { id = id, launch = launch, cwd = cwd, order = count, waiting = {} }
+  own[id] = { launch = launch, cwd = cwd, waiting = {} }
   table.insert(M.sessions, {
     id = id,
     agent = launch.name,

@@ -109,7 +109,9 @@ return {
         end
         out.mark = vim.api.nvim_buf_get_mark(buf, 'a')
         out.extmark = vim.api.nvim_buf_get_extmark_by_id(buf, ids.ns, ids.mark, {})[1] + 1
-        out.fold = vim.api.nvim_win_call(ids.a, function() return { vim.fn.foldclosed(16), vim.fn.foldclosedend(16) } end)
+        out.fold = vim.api.nvim_win_call(ids.a, function()
+          return { vim.fn.foldclosed(16), vim.fn.foldclosedend(16) }
+        end)
         out.entry = vim.fn.getloclist(ids.b)[1].lnum
         out.win = vim.api.nvim_get_current_win()
         out.registers = { vim.fn.getreg('"'), vim.fn.getreg('/') }
@@ -127,7 +129,10 @@ return {
       same(after.extmark, 28, 'extmark')
       same(after.fold, { 15, 18 }, 'fold')
       same(after.entry, 38, 'location list')
-      same({ after.win, after.registers, after.alternate }, { ids.win, { 'yanked', 'pattern' }, before.alternate })
+      same(
+        { after.win, after.registers, after.alternate },
+        { ids.win, { 'yanked', 'pattern' }, before.alternate }
+      )
       same(#after.jumps[1], #before.jumps[1], 'jump list')
       same(e:lines(buf)[21], 'line eighteen')
       -- Shrinking clamps.
@@ -179,7 +184,10 @@ return {
       same(e:lua('return vim.api.nvim_get_mode().mode'), 'i')
       e:keys('bb', "return vim.api.nvim_get_current_line() == 'aabb'")
       same(e:lines(buf), { 'top', 'one', 'TWO', 'aabb' })
-      e:keys('<Esc>u', "return vim.api.nvim_get_mode().mode == 'n' and vim.api.nvim_get_current_line() ~= 'aabb'")
+      e:keys(
+        '<Esc>u',
+        "return vim.api.nvim_get_mode().mode == 'n' and vim.api.nvim_get_current_line() ~= 'aabb'"
+      )
       same(e:lines(buf), { 'top', 'one', 'TWO', 'aa' })
       e:cmd('silent undo')
       same(e:lines(buf), { 'one', 'two', 'aa' })
@@ -263,20 +271,39 @@ return {
     e:lua([[vim.cmd('normal! Goxxx')]])
     return { tick = tick }
   end, 'stale', ''),
-  check_refused('a read-only buffer is left alone', function(e) e:cmd('set readonly') end, 'failed', 'readonly'),
-  check_refused('a buffer that is not modifiable is left alone', function(e)
-    e:cmd('set nomodifiable')
-  end, 'failed', 'modifiable'),
-  check_refused('a file that changed on disk under unsaved text is left alone, without a question', function(e, _, path)
-    e:lua([[vim.cmd('normal! Goxxx')]])
-    e:file(vim.fs.basename(path), 'other text\n')
-  end, 'failed', 'changed on disk'),
-  check_refused('a file that changed on disk is left alone, without a question', function(e, _, path)
-    e:file(vim.fs.basename(path), 'other text\n')
-  end, 'failed', 'changed on disk'),
-  check_refused('edits that do not fit are refused whole', function()
-    return { edits = { within(0, 0, 1, 'x'), within(1, 0, 50, 'x') } }
-  end, 'failed', 'do not fit'),
+  check_refused(
+    'a read-only buffer is left alone',
+    function(e) e:cmd('set readonly') end,
+    'failed',
+    'readonly'
+  ),
+  check_refused(
+    'a buffer that is not modifiable is left alone',
+    function(e) e:cmd('set nomodifiable') end,
+    'failed',
+    'modifiable'
+  ),
+  check_refused(
+    'a file that changed on disk under unsaved text is left alone, without a question',
+    function(e, _, path)
+      e:lua([[vim.cmd('normal! Goxxx')]])
+      e:file(vim.fs.basename(path), 'other text\n')
+    end,
+    'failed',
+    'changed on disk'
+  ),
+  check_refused(
+    'a file that changed on disk is left alone, without a question',
+    function(e, _, path) e:file(vim.fs.basename(path), 'other text\n') end,
+    'failed',
+    'changed on disk'
+  ),
+  check_refused(
+    'edits that do not fit are refused whole',
+    function() return { edits = { within(0, 0, 1, 'x'), within(1, 0, 50, 'x') } } end,
+    'failed',
+    'do not fit'
+  ),
   {
     'a file that was only touched is written without a question',
     function(e)
@@ -289,10 +316,24 @@ return {
   },
   {
     'a buffer that is gone is an answer',
-    function(e) same(e:edit(4711, {}, { tick = 1 }), { op = 1, kind = 'failed', message = 'the buffer is not loaded' }) end,
+    function(e)
+      same(e:edit(4711, {}, { tick = 1 }), { op = 1, kind = 'failed', message = 'the buffer is not loaded' })
+    end,
   },
-  check_bytes('a missing final newline stays missing', 'one\ntwo', { within(0, 0, 3, 'ONE') }, { eol = false }, 'ONE\ntwo'),
-  check_bytes('a final newline is added when asked for', 'one\ntwo', { within(0, 0, 3, 'ONE') }, { eol = true }, 'ONE\ntwo\n'),
+  check_bytes(
+    'a missing final newline stays missing',
+    'one\ntwo',
+    { within(0, 0, 3, 'ONE') },
+    { eol = false },
+    'ONE\ntwo'
+  ),
+  check_bytes(
+    'a final newline is added when asked for',
+    'one\ntwo',
+    { within(0, 0, 3, 'ONE') },
+    { eol = true },
+    'ONE\ntwo\n'
+  ),
   check_bytes('a final newline is taken away when asked for', 'one\ntwo\n', {}, { eol = false }, 'one\ntwo'),
   check_bytes('an emptied file has no bytes', 'one\ntwo\n', { whole(0, 2, {}) }, { empty = true }, ''),
   check_bytes('a file of one empty line has one byte', 'one\n', { within(0, 0, 3, '') }, {}, '\n'),
@@ -301,7 +342,13 @@ return {
   check_bytes('lines are appended at the end', 'a\n', { whole(1, 1, { 'b' }) }, {}, 'a\nb\n'),
   check_bytes('CRLF stays CRLF', 'a\r\nb\r\n', { whole(1, 2, { 'c', 'd' }) }, {}, 'a\r\nc\r\nd\r\n'),
   check_bytes('a BOM stays', '\239\187\191a\n', { within(0, 0, 1, 'b') }, {}, '\239\187\191b\n'),
-  check_bytes('NUL and bytes that are not UTF-8 stay', 'a\0\255\nb\n', { within(1, 0, 1, 'c\0') }, {}, 'a\0\255\nc\0\n'),
+  check_bytes(
+    'NUL and bytes that are not UTF-8 stay',
+    'a\0\255\nb\n',
+    { within(1, 0, 1, 'c\0') },
+    {},
+    'a\0\255\nc\0\n'
+  ),
   {
     "'fixendofline' is as it was after the save",
     function(e)

@@ -1,4 +1,5 @@
--- A Neovim for one test: started with the plugin on its runtime path, driven over RPC, with a sidecar that only records.
+-- A Neovim for one test: started with the plugin on its runtime path, driven over RPC, with a sidecar that only
+-- records.
 local M = {}
 M.__index = M
 
@@ -8,11 +9,16 @@ local LIMIT = 5000
 function M.start(root)
   local dir = vim.fn.tempname()
   vim.fn.mkdir(dir, 'p')
-  local command = { vim.v.progpath, '--clean', '--embed', '--headless', '--cmd', 'set rtp^=' .. vim.fn.escape(root, ' ,') }
+  local command =
+    { vim.v.progpath, '--clean', '--embed', '--headless', '--cmd', 'set rtp^=' .. vim.fn.escape(root, ' ,') }
   local chan = vim.fn.jobstart(command, {
     rpc = true,
     cwd = dir,
-    env = { XDG_STATE_HOME = dir .. '/state', XDG_DATA_HOME = dir .. '/data', XDG_CONFIG_HOME = dir .. '/config' },
+    env = {
+      XDG_STATE_HOME = dir .. '/state',
+      XDG_DATA_HOME = dir .. '/data',
+      XDG_CONFIG_HOME = dir .. '/config',
+    },
   })
   local self = setmetatable({ chan = chan, dir = vim.uv.fs_realpath(dir) }, M)
   -- Stands in for the channel: what would be sent is kept in order.
@@ -128,12 +134,17 @@ function M:forget() self:lua('_G.sent = {}') end
 --- Compares, and shows both when they differ.
 function M.same(got, expected, what)
   if not vim.deep_equal(got, expected) then
-    error(('%s\n  got      %s\n  expected %s'):format(what or 'differs', vim.inspect(got), vim.inspect(expected)), 2)
+    error(
+      ('%s\n  got      %s\n  expected %s'):format(what or 'differs', vim.inspect(got), vim.inspect(expected)),
+      2
+    )
   end
 end
 
 --- Whole lines `[first, last)` become `lines`.
-function M.whole(first, last, lines) return { whole = true, sl = first, sc = 0, el = last, ec = 0, lines = lines } end
+function M.whole(first, last, lines)
+  return { whole = true, sl = first, sc = 0, el = last, ec = 0, lines = lines }
+end
 
 --- Bytes `[from, to)` of a line become `text`.
 function M.within(line, from, to, text)

@@ -1,6 +1,7 @@
 -- Runs the Lua specs: `nvim --clean --headless -l tests/lua/run.lua [FILTER]`. Ends with 1 if any fails.
 --
--- Each test has a Neovim of its own, with a main loop, into which keys can be typed; this one only asks and compares.
+-- Each test has a Neovim of its own, with a main loop, into which keys can be typed; this one only asks and
+-- compares.
 local here = vim.fs.dirname(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
 local root = vim.fs.dirname(vim.fs.dirname(here))
 package.path = here .. '/?.lua;' .. package.path
