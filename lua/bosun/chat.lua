@@ -97,16 +97,21 @@ end
 
 -- Every window of ours says what is true now; unchanged text is not set again.
 local function draw_bars()
+  local changed = false
   for _, tab in ipairs(api.nvim_list_tabpages()) do
     local wins = column(tab)
     if wins.transcript then
       local id = transcript.session_of(api.nvim_win_get_buf(wins.transcript))
-      display.win_option(wins.transcript, 'winbar', winbar.transcript(session_of(id)))
+      changed = display.win_option(wins.transcript, 'winbar', winbar.transcript(session_of(id))) or changed
     end
     if wins.prompt then
       local id = prompt.session_of(api.nvim_win_get_buf(wins.prompt))
-      display.win_option(wins.prompt, 'winbar', winbar.prompt(session_of(id)))
+      changed = display.win_option(wins.prompt, 'winbar', winbar.prompt(session_of(id))) or changed
     end
+  end
+  -- On a command line the editor draws nothing but that line by itself.
+  if changed and api.nvim_get_mode().mode:sub(1, 1) == 'c' then
+    api.nvim__redraw({ winbar = true, flush = true })
   end
 end
 
@@ -143,7 +148,8 @@ local function open_column(session)
   vim.o.equalalways = equal
   if not ok then
     before[tab] = nil
-    display.notify('there is no room for the chat: ' .. tostring(err), 'WARN')
+    local why = tostring(err):find('E36') and '' or ': ' .. tostring(err)
+    display.notify('there is no room for the chat' .. why, 'warn')
   end
   return ok
 end
@@ -181,7 +187,7 @@ end
 --- one-based), `focus = false` to stay. Starts a session when there is none.
 function M.open(opts)
   opts = opts or {}
-  if fn.getcmdwintype() ~= '' then return display.notify('leave the command-line window first', 'WARN') end
+  if fn.getcmdwintype() ~= '' then return display.notify('leave the command-line window first', 'warn') end
   context.enter(opts.range)
   local session = id_of(opts.session) or current
   if not session then
@@ -257,12 +263,13 @@ function M.cancel(session)
   return true
 end
 
---- A session was made: its transcript is drawn from now on. It becomes the one shown unless another is.
+--- A session was made, or made again after the sidecar was lost: its transcript is drawn from now on. It becomes the
+--- one that is shown unless another is.
 function M.create(session)
   local id = id_of(session)
   if not current or not session_of(current) then current = id end
-  require('bosun.highlight').apply(require('bosun.state').groups)
-  transcript.buf(id)
+  require('bosun.highlight').apply()
+  transcript.create(id)
 end
 
 --- Lines for a transcript.
@@ -271,7 +278,7 @@ function M.patch(msg) transcript.patch(msg) end
 --- A prompt could not be sent.
 function M.prompt_returned(msg)
   prompt.returned(msg.session, msg.text or '')
-  display.notify('the prompt came back: ' .. display.line(msg.why or 'it could not be sent', 300), 'WARN')
+  display.notify('the prompt came back: ' .. display.line(msg.why or 'it could not be sent', 300), 'warn')
 end
 
 --- A prompt was sent by hand: the person wants to see what comes of it.

@@ -58,7 +58,7 @@ function M.enter(range)
     selection = {
       buf = buf,
       tick = api.nvim_buf_get_changedtick(buf),
-        from = { range[1], 0 },
+      from = { range[1], 0 },
       to = { range[2], 0 },
       kind = 'V',
     }
@@ -102,7 +102,8 @@ function M.collect()
   end
   local s = wanted('selection') and selected(buf)
   if s then
-    local to = { buf, s.to[1], s.to[2] + 1, 0 }
+    local line = api.nvim_buf_get_lines(buf, s.to[1] - 1, s.to[1], false)[1] or ''
+    local to = { buf, s.to[1], math.min(s.to[2], #line) + 1, 0 }
     local ok, text = pcall(fn.getregion, { buf, s.from[1], s.from[2] + 1, 0 }, to, { type = s.kind })
     text = ok and table.concat(text, '\n') or ''
     if text ~= '' and #text <= MAX_TEXT then

@@ -271,7 +271,7 @@ function M.open(id, index, opts)
   local q = questions().get(id)
   if not q then return display.notify('there is no such question') end
   if not q.files or #q.files == 0 then return display.notify('no diff to show') end
-  if fn.getcmdwintype() ~= '' then return display.notify('leave the command-line window first', 'WARN') end
+  if fn.getcmdwintype() ~= '' then return display.notify('leave the command-line window first', 'warn') end
   index = math.max(0, math.min(tonumber(index) or 0, #q.files - 1))
   if view and not (api.nvim_tabpage_is_valid(view.tab) and api.nvim_win_is_valid(view.wins.panel)) then
     M.hide()
@@ -307,7 +307,7 @@ function M.open(id, index, opts)
       else
         M.hide()
       end
-      return display.notify('the diff cannot be shown here: ' .. tostring(err), 'WARN')
+      return display.notify('the diff cannot be shown here: ' .. tostring(err), 'warn')
     end
   end
   view.path = display.line(q.files[index + 1])
@@ -348,7 +348,12 @@ local function slice(v, msg)
   if not api.nvim_buf_is_valid(buf) then return end
   local first = v.filled and v.filled[buf] and msg.start or 0
   if v.filled then v.filled[buf] = true end
-  fill(buf, first, -1, display.lines(msg.lines))
+  local lines = {}
+  for i, line in ipairs(msg.lines) do
+    -- A NUL comes as a line break within a line, as the editor gives it; it takes it back as a NUL.
+    lines[i] = line:gsub('\n', '\0')
+  end
+  fill(buf, first, -1, lines)
 end
 
 -- Goes to the first change on both sides.
@@ -377,9 +382,7 @@ local function done(v)
 end
 
 --- Whether this tab is the one that shows a diff of that question.
-function M.shows(id)
-  return view ~= nil and view.question == id and api.nvim_get_current_tabpage() == view.tab
-end
+function M.shows(id) return view ~= nil and view.question == id and api.nvim_get_current_tabpage() == view.tab end
 
 --- The sidecar's answer to `show_diff`: `diff`, then `diff_lines`, then `diff_done`.
 function M.recv(name, msg)

@@ -40,10 +40,8 @@ end
 --- The name of a file as a person would write it: below the working directory relative, else from `~`.
 function M.path(path) return fn.fnamemodify(path, ':~:.') end
 
---- Says something in the message area, now or as soon as that is possible.
-function M.notify(text, level)
-  vim.schedule(function() vim.notify('Bosun: ' .. text, vim.log.levels[level or 'INFO']) end)
-end
+--- Says something in the message area. `level` is `info` (the default), `warn` or `error`.
+function M.notify(text, level) require('bosun.notice').say(level or 'info', text) end
 
 --- A few keys and what they do, in a float that any key's usual way of leaving closes.
 function M.keys(title, keys)
@@ -80,12 +78,13 @@ function M.keys(title, keys)
   api.nvim_create_autocmd('WinLeave', { buffer = buf, once = true, callback = vim.schedule_wrap(leave) })
 end
 
---- Sets a window option for this window alone, and only when it differs (setting it again would redraw).
+--- Sets a window option for this window alone, and only when it differs (setting it again would redraw). Returns
+--- whether it did.
 function M.win_option(win, name, value)
   local scope = { scope = 'local', win = win }
-  if vim.api.nvim_get_option_value(name, scope) ~= value then
-    vim.api.nvim_set_option_value(name, value, scope)
-  end
+  if vim.api.nvim_get_option_value(name, scope) == value then return false end
+  vim.api.nvim_set_option_value(name, value, scope)
+  return true
 end
 
 return M

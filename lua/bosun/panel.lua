@@ -190,7 +190,7 @@ end
 function M.open(id)
   local list = questions().pending()
   if #list == 0 then return display.notify('no question is waiting') end
-  if fn.getcmdwintype() ~= '' then return display.notify('leave the command-line window first', 'WARN') end
+  if fn.getcmdwintype() ~= '' then return display.notify('leave the command-line window first', 'warn') end
   local insert = fn.mode():find('^[iR]') ~= nil
   if insert then vim.cmd.stopinsert() end
   if M.is_open() and api.nvim_win_get_tabpage(panel.win) ~= api.nvim_get_current_tabpage() then
@@ -217,7 +217,7 @@ function M.open(id)
   if not ok then
     panel = nil
     pcall(api.nvim_buf_delete, buf, { force = true })
-    display.notify('the question cannot be shown here: ' .. tostring(err), 'WARN')
+    display.notify('the question cannot be shown here: ' .. tostring(err), 'warn')
   end
   questions().refresh()
 end

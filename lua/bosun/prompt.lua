@@ -49,9 +49,8 @@ function M.send(session)
   local text = text_of(p)
   if text == '' then return end
   local along = p.no_context and {} or context.collect()
-  if require('bosun.rpc').notify('prompt', { session = session, text = text, context = along }) == false then
-    return display.notify('not sent: the sidecar is not running; see :checkhealth bosun', 'ERROR')
-  end
+  local sent, why = require('bosun').prompt(text, { session = session, context = along })
+  if not sent then return display.notify('not sent: ' .. (why or 'see :checkhealth bosun'), 'error') end
   if p.history[#p.history] ~= text then p.history[#p.history + 1] = text end
   if #p.history > HISTORY then table.remove(p.history, 1) end
   p.at, p.no_context = nil, false

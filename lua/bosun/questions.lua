@@ -133,11 +133,12 @@ local function show_note(list)
   if right < 24 then right = vim.o.columns end
   local status = (vim.o.laststatus > 0) and 1 or 0
   local bottom = vim.o.lines - vim.o.cmdheight - status
-  local top = vim.o.showtabline == 0 and 0 or 1
+  local tabline = vim.o.showtabline == 2 or (vim.o.showtabline == 1 and #api.nvim_list_tabpages() > 1)
+  local top = tabline and 1 or 0
   local first = list[1]
   local head = #list == 1 and '1 question' or ('%d questions'):format(#list)
   local width = math.max(1, math.min(58, right - 4))
-  local hint = ':Bosun answer  or  <Plug>(bosun-question)'
+  local hint = ':Bosun pending  or  <Plug>(bosun-pending)'
   local lines =
     { display.line(M.asker(first) .. ': ' .. (first.title or ''), width), M.summary(first, width), hint }
   local room, border = bottom - top, 'rounded'

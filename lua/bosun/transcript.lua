@@ -9,7 +9,8 @@ local api, fn = vim.api, vim.fn
 local display = require('bosun.display')
 local ns = api.nvim_create_namespace('bosun.transcript')
 
--- By session: { session, buf, fresh, questions = { { id, first, last } … }, held, parked }.
+-- By session: { session, buf, base, fresh, questions = { { id, first, last } … }, held, parked }.
+--   base       lines at the top that a lost sidecar left behind; those of the present one come below them
 --   fresh      no patch has come since the view was opened: the first one replaces everything
 --   questions  zero-based lines, end exclusive, as of the last patch
 --   held       a patch that waits until the person has finished a selection that it would shift
@@ -101,18 +102,29 @@ local function keep(reader, msg, count)
   )
 end
 
-local function ranges(list)
+local function ranges(list, base)
   local out = {}
   for i, q in ipairs(list or {}) do
-    out[i] = { id = q.id or q[1], first = q.first or q[2], last = q.last or q[3] }
+    out[i] = { id = q.id or q[1], first = base + (q.first or q[2]), last = base + (q.last or q[3]) }
   end
   return out
+end
+
+-- The highlight groups by the numbers that the sidecar gives them; they come with its welcome.
+local function groups_of()
+  local welcome = require('bosun.rpc').welcome
+  local groups = welcome and welcome.groups or {}
+  if groups ~= M.groups then
+    M.groups = groups
+    require('bosun.highlight').apply(groups)
+  end
+  return groups
 end
 
 local function apply(view, msg)
   local buf = view.buf
   if view.fresh then
-    msg.first, msg.last = 0, api.nvim_buf_line_count(buf)
+    msg.first, msg.last = view.base, api.nvim_buf_line_count(buf)
   end
   local followers, readers = windows_of(view)
   if msg.last > msg.first then api.nvim_buf_clear_namespace(buf, ns, msg.first, msg.last) end
@@ -124,11 +136,11 @@ local function apply(view, msg)
       vim.defer_fn(M.release, 20)
       return
     end
-    display.notify('the transcript is drawn again: ' .. tostring(err), 'WARN')
+    display.notify('the transcript is drawn again: ' .. tostring(err), 'warn')
     return M.reload(view.session)
   end
   view.fresh = false
-  set_marks(buf, msg.first, msg.marks or {}, require('bosun.state').groups or {})
+  set_marks(buf, msg.first, msg.marks or {}, groups_of())
   local count = api.nvim_buf_line_count(buf)
   for _, win in ipairs(followers) do
     api.nvim_win_set_cursor(win, { count, 0 })
@@ -136,7 +148,7 @@ local function apply(view, msg)
   for _, reader in ipairs(readers) do
     keep(reader, msg, count)
   end
-  view.questions = ranges(msg.questions)
+  view.questions = ranges(msg.questions, view.base)
   rpc('view_ack', { session = view.session, version = msg.version })
   if #view.questions > 0 then vim.schedule(M.mark_seen) end
   -- On a command line the editor draws no windows by itself.
@@ -149,6 +161,7 @@ end
 function M.patch(msg)
   local view = views[msg.session]
   if not view or view.buf ~= msg.buf or not api.nvim_buf_is_loaded(msg.buf) then return end
+  msg.first, msg.last = msg.first + view.base, msg.last + view.base
   if not view.fresh and shifts_selection(view, msg) then
     view.held = msg
     return
@@ -231,7 +244,10 @@ end
 
 local function row_now() return api.nvim_win_get_cursor(0)[1] - 1 end
 
-local function toggle(view) rpc('view_toggle', { session = view.session, line = row_now() }) end
+local function toggle(view)
+  local line = row_now() - view.base
+  if line >= 0 then rpc('view_toggle', { session = view.session, line = line }) end
+end
 
 local function enter(view)
   local row = row_now()
@@ -330,6 +346,7 @@ local function autocmds(view)
     buffer = buf,
     callback = function()
       vim.bo[buf].modifiable = false
+      view.base = 0
       M.reload(view.session)
     end,
   })
@@ -359,12 +376,23 @@ function M.buf(session)
   local bo = vim.bo[buf]
   bo.bufhidden, bo.undolevels, bo.swapfile, bo.modifiable = 'hide', -1, false, false
   bo.filetype = 'bosun'
-  view = { session = session, buf = buf, fresh = true, questions = {}, parked = {} }
+  view = { session = session, buf = buf, base = 0, fresh = true, questions = {}, parked = {} }
   views[session] = view
   map_keys(view)
   autocmds(view)
   rpc('view_open', { session = session, buf = buf })
   return buf
+end
+
+--- Opens a session's view. When there is one already, its sidecar was lost: what stands there is kept, and what comes
+--- now goes below it.
+function M.create(session)
+  local view = views[session]
+  if not view or not api.nvim_buf_is_loaded(view.buf) then return M.buf(session) end
+  local count = api.nvim_buf_line_count(view.buf)
+  local empty = count == 1 and api.nvim_buf_get_lines(view.buf, 0, 1, false)[1] == ''
+  view.base = empty and 0 or count
+  M.reload(session)
 end
 
 --- The session whose transcript `buf` is.

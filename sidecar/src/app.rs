@@ -6,10 +6,13 @@
 
 mod actions;
 mod agents;
+mod announce;
 mod editor;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use announce::Announcements;
 
 use crate::effect::{Effect, NvimCmd};
 use crate::event::*;
@@ -46,8 +49,8 @@ pub struct App {
     roots: BTreeMap<OpId, SessionKey>,
     /// In order of arrival; dropped when sent, cancelled or closed.
     held: Vec<HeldPrompt>,
-    /// Autocmds of this turn of the loop: sent after the tables that their handlers will read.
-    announcements: Vec<Effect>,
+    /// Autocmds on their way to the editor.
+    announcements: Announcements,
     /// Where logs are, told to the editor in the welcome.
     log_dir: PathBuf,
 }
@@ -63,7 +66,7 @@ impl App {
             next_op: 0,
             roots: BTreeMap::new(),
             held: Vec::new(),
-            announcements: Vec::new(),
+            announcements: Announcements::default(),
             log_dir: hello.log_dir.clone(),
         }
     }
@@ -91,6 +94,7 @@ impl App {
                 self.view.changed(&key, changes.changed);
             }
         }
+        self.announcements.hurry(&mut self.view);
         for key in self.view.sessions() {
             let Some(transcript) = self.sessions.transcript(&key) else { continue };
             if let Some(patch) = self.view.flush(&key, transcript.entries(), now) {
@@ -103,12 +107,14 @@ impl App {
         if self.sessions.take_state_changed() {
             out.push(Effect::Nvim(NvimCmd::Sessions(self.sessions.states())));
         }
-        out.append(&mut self.announcements);
+        self.announcements.release(&mut self.view, now, out);
     }
 
     /// When `settle` has something to do even if nothing happens.
     pub fn next_deadline(&self) -> Option<Millis> {
-        [self.sessions.next_deadline(), self.view.next_deadline()].into_iter().flatten().min()
+        let all =
+            [self.sessions.next_deadline(), self.view.next_deadline(), self.announcements.next_deadline()];
+        all.into_iter().flatten().min()
     }
 
     /// Carries what one room wants of another to that room until only effects for the edges are left.
@@ -129,7 +135,7 @@ impl App {
                     queue.extend(self.sessions.withdraw_write(op, "the request was taken back"))
                 }
                 Effect::WriteDecided { op, allow } => queue.extend(self.workspace.decide(op, allow)),
-                effect @ Effect::Nvim(NvimCmd::UserEvent { .. }) => self.announcements.push(effect),
+                Effect::Nvim(NvimCmd::UserEvent { name, data }) => self.announcements.push(name, data, now),
                 effect => out.push(effect),
             }
         }

@@ -134,6 +134,18 @@ impl View {
         }
     }
 
+    /// Whether the buf does not show all there is yet.
+    pub fn behind(&self, session: &SessionKey) -> bool {
+        self.shows.get(session).is_some_and(|show| show.in_flight || !show.dirty.is_empty())
+    }
+
+    /// The next patch of this session does not wait for its frame.
+    pub fn hurry(&mut self, session: &SessionKey) {
+        if let Some(show) = self.shows.get_mut(session) {
+            show.due = 0;
+        }
+    }
+
     /// Sessions that have something to send.
     pub fn sessions(&self) -> Vec<SessionKey> {
         self.shows.iter().filter(|(_, show)| !show.dirty.is_empty()).map(|(key, _)| key.clone()).collect()

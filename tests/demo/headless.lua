@@ -71,11 +71,11 @@ local function play()
   local sent, why = bosun.prompt(prompt, { session = session })
   check(sent, 'the prompt was taken', why)
 
-  local questions = {}
+  local questions, seen = {}, {}
   wait('the end of the turn', function()
     local question = bosun.pending()[1]
-    if question and not questions[question.id] then
-      questions[question.id] = true
+    if question and not seen[question.id] then
+      seen[question.id] = true
       questions[#questions + 1] = question
       say('\n3. The agent asks: %s', question.title)
       for _, file in ipairs(question.files or {}) do

@@ -1,6 +1,5 @@
 //! The rooms together, without edges: events in, effects out.
 
-
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
@@ -256,4 +255,51 @@ fn requests_of_an_unknown_session_are_answered() {
         reply,
     });
     assert_eq!(world.answered(), [Err(RpcError::INVALID_PARAMS)]);
+}
+
+#[test]
+fn the_end_of_a_turn_is_announced_when_the_transcript_shows_it() {
+    let mut world = World::ready("x\n");
+    world.prompt("go");
+    let call = world
+        .effects
+        .iter()
+        .find_map(|effect| match effect {
+            Effect::Agent(_, AgentCmd::Prompt { call, .. }) => Some(*call),
+            _ => None,
+        })
+        .expect("a prompt");
+    world.effects.clear();
+    let end = CallResult::Prompt { stop_reason: "end_turn".into(), raw: "{}".into() };
+    world.agent_says(AgentEvent::Reply { call, result: Ok(end) });
+    let announced = |world: &World| {
+        world.effects.iter().any(
+            |effect| matches!(effect, Effect::Nvim(NvimCmd::UserEvent { name, .. }) if name == "BosunTurnEnd"),
+        )
+    };
+    assert!(!announced(&world), "a patch is on its way");
+    for version in 1..=3 {
+        world.apply(Event::Nvim(NvimEvent::ViewAck { session: key(), version }));
+    }
+    assert!(announced(&world));
+}
+
+#[test]
+fn a_written_file_is_announced() {
+    let mut world = World::ready("one\n");
+    world.prompt("go");
+    world.write("two\n");
+    world.read();
+    assert!(world.questions().is_empty(), "a modified text that was never read is refused");
+    world.write("two\n");
+    let question = world.questions().pop().expect("a question");
+    world.action(Action::Answer { question: question.id, option: "allow".into() });
+    let op = world.edit().expect("an edit").op;
+    let outcome = EditOutcome::Done { tick: 7, saved: true, modified: false };
+    world.apply(Event::Nvim(NvimEvent::EditDone { op, outcome }));
+    let written = world.effects.iter().any(|effect| {
+        matches!(effect, Effect::Nvim(NvimCmd::UserEvent { name, data })
+            if name == "BosunFileWritten" && data["path"] == FILE)
+    });
+    assert!(written, "{:?}", world.effects);
 }

@@ -345,6 +345,9 @@ impl Desk {
                 d.new,
                 d.note
             ),
+            NvimCmd::UserEvent { name, data } => {
+                format!("tells {name} {}\n", data["path"].as_str().unwrap_or_default())
+            }
             other => panic!("{other:?}"),
         };
     }

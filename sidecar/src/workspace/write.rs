@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::effect::{DiskCmd, Effect, WriteAsk};
+use crate::effect::{DiskCmd, Effect, NvimCmd, WriteAsk};
 use crate::event::{DiskError, DiskResult, PathKind};
 use crate::model::{BufId, OpId, RpcError, SessionKey};
 use crate::reply::Reply;
@@ -117,6 +117,16 @@ impl WriteOp {
 
     fn done(self, out: &mut Vec<Effect>) {
         out.push(Effect::Answer(self.reply, Ok("{}".into())));
+    }
+
+    /// Done, and there is something new on the disk.
+    fn written(self, out: &mut Vec<Effect>) {
+        if let Some(real) = self.real() {
+            let data =
+                serde_json::json!({ "session": self.session.to_string(), "path": real.to_string_lossy() });
+            out.push(Effect::Nvim(NvimCmd::UserEvent { name: "BosunFileWritten".to_owned(), data }));
+        }
+        self.done(out);
     }
 
     /// The content as text of a file with such bytes.
@@ -320,7 +330,7 @@ impl Workspace {
             }
             (Stage::Writing(plan), DiskResult::Written(Ok(()))) => {
                 self.write_known(&op, plan.new, true);
-                return op.done(out);
+                return op.written(out);
             }
             (Stage::Writing(_), DiskResult::Written(Err(e))) => return op.refuse_disk(&e, out),
             (Stage::Writing(_), DiskResult::Stale) => refusal::changed_meanwhile(&op.path),

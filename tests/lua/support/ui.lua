@@ -1,7 +1,7 @@
--- A Neovim of its own for each test of the user interface: real keys, real windows, a sidecar that only listens.
+-- A Neovim of its own for each test of the user interface: real keys, real windows, and a sidecar that only listens.
 --
--- Owns the child process and the fakes that stand for the Lua core in it (`bosun.rpc` records what is sent). Used by the
--- `ui_*.lua` files beside it; holds no test.
+-- Owns the child process and the fakes that stand for the Lua core in it (`bosun.rpc` records what is sent). Used by
+-- the `ui_*.lua` files beside it; holds no test.
 local M = {}
 
 local here = debug.getinfo(1, 'S').source:sub(2)
@@ -9,10 +9,13 @@ local root = vim.fn.fnamemodify(here, ':p:h:h:h:h')
 
 local fakes = [[
   _G.sent = {}
-  package.loaded['bosun.state'] = { sessions = {}, questions = {}, groups = { 'BosunUser', 'BosunOption' } }
+  package.loaded['bosun.state'] = { sessions = {}, questions = {} }
+  _G.said = {}
+  package.loaded['bosun.notice'] = { say = function(_, text) said[#said + 1] = text end }
   package.loaded['bosun.config'] = { get = function() return { window = { width = 0.4 }, context = {} } end }
   package.loaded['bosun.buffers'] = { own = function() end }
   package.loaded['bosun.rpc'] = {
+    welcome = { groups = { 'BosunUser', 'BosunOption', 'BosunOfTomorrow' } },
     notify = function(name, data)
       sent[#sent + 1] = { name = name, data = data }
       return true
@@ -27,6 +30,10 @@ local fakes = [[
       state.sessions[count] = { id = id, agent = 'fake', title = '', cwd = '/', state = 'idle', queue = {} }
       require('bosun.chat').create(state.sessions[count])
       return id
+    end,
+    prompt = function(text, opts)
+      if refusal then return nil, refusal end
+      return require('bosun.rpc').notify('prompt', { session = opts.session, text = text, context = opts.context })
     end,
   }
   function _G.sent_named(name)
@@ -44,7 +51,7 @@ local fakes = [[
   end
   local version = 0
   -- A patch as the sidecar would send it.
-  function _G.patch(first, last, lines, questions)
+  function _G.patch(first, last, lines, questions, marks)
     version = version + 1
     require('bosun.chat').patch({
       session = 's1',
@@ -53,7 +60,7 @@ local fakes = [[
       first = first,
       last = last,
       lines = lines,
-      marks = {},
+      marks = marks or {},
       questions = questions or {},
     })
   end
@@ -152,7 +159,9 @@ function M.main(tests)
   table.sort(names)
   for _, name in ipairs(names) do
     local ok, err = pcall(tests[name])
-    io.stdout:write((ok and 'ok    ' or 'FAIL  ') .. name .. (ok and '' or '\n      ' .. tostring(err)) .. '\n')
+    io.stdout:write(
+      (ok and 'ok    ' or 'FAIL  ') .. name .. (ok and '' or '\n      ' .. tostring(err)) .. '\n'
+    )
     failed = failed + (ok and 0 or 1)
   end
   vim.cmd(failed == 0 and 'qall!' or 'cquit')

@@ -12,11 +12,12 @@ fn a_write_into_an_open_buffer_is_asked_edited_once_and_answered() {
     check(
         all,
         expect![[r#"
-        answer 1: {"content":"one\ntwo\n"}
-        ask /p/a Some("one\ntwo\n") -> "one\n2\nthree\n" in buf 1
-        edit 1 1:0-2:0="2\nthree\n"
-        answer 2: {}
-    "#]],
+            answer 1: {"content":"one\ntwo\n"}
+            ask /p/a Some("one\ntwo\n") -> "one\n2\nthree\n" in buf 1
+            edit 1 1:0-2:0="2\nthree\n"
+            tells BosunFileWritten /p/a
+            answer 2: {}
+        "#]],
     );
     assert_eq!(d.ws.buf_text(BufId(1)).unwrap(), "one\n2\nthree\n");
 }
@@ -82,11 +83,12 @@ fn a_missing_file_is_an_error_to_read_and_no_hindrance_to_write() {
     check(
         [d.read("/p/nope.txt"), d.write("/p/nope.txt", "x"), d.allow()].concat(),
         expect![[r#"
-        answer 1: -32002 /p/nope.txt: no such file {"uri":"file:///p/nope.txt"}
-        ask /p/nope.txt None -> "x"
-        write /p/nope.txt "x"
-        answer 2: {}
-    "#]],
+            answer 1: -32002 /p/nope.txt: no such file {"uri":"file:///p/nope.txt"}
+            ask /p/nope.txt None -> "x"
+            write /p/nope.txt "x"
+            tells BosunFileWritten /p/nope.txt
+            answer 2: {}
+        "#]],
     );
     assert_eq!(d.on_disk("/p/nope.txt"), "x");
     assert_eq!(d.read("/p/nope.txt"), "answer 3: {\"content\":\"x\"}\n");
@@ -146,9 +148,10 @@ fn typing_that_is_taken_back_does_not() {
     check(
         d.allow() + &d.land(),
         expect![[r#"
-        edit 1 0:0-0:3="two"
-        answer 1: {}
-    "#]],
+            edit 1 0:0-0:3="two"
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
 }
 
@@ -219,10 +222,11 @@ fn a_mode_in_the_way_makes_the_edit_wait_for_its_end() {
     check(
         all,
         expect![[r#"
-        --
-        edit 1 0:0-0:3="two"
-        answer 1: {}
-    "#]],
+            --
+            edit 1 0:0-0:3="two"
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
 }
 
@@ -279,11 +283,14 @@ fn writes_in_a_row_build_on_each_other_and_on_what_a_formatter_made_of_them() {
     check(
         all,
         expect![[r#"
-        answer 1: {}
-        ask /p/a Some("a\nb\n") -> "a\nb\nc\n" in buf 1
-        answer 2: {}
-        answer 3: {}
-    "#]],
+            tells BosunFileWritten /p/a
+            answer 1: {}
+            ask /p/a Some("a\nb\n") -> "a\nb\nc\n" in buf 1
+            tells BosunFileWritten /p/a
+            answer 2: {}
+            tells BosunFileWritten /p/a
+            answer 3: {}
+        "#]],
     );
 }
 
@@ -308,17 +315,19 @@ fn writes_to_one_path_keep_their_order_and_a_read_behind_them_waits() {
     check(
         all,
         expect![[r#"
-        ask /p/a Some("one\n") -> "two\n" in buf 1
-        answer 4: {"content":"b\n"}
-        -- allow
-        edit 1 0:0-0:3="two"
-        -- land
-        answer 1: {}
-        ask /p/a Some("two\n") -> "three\n" in buf 1
-        -- land
-        answer 2: {}
-        answer 3: {"content":"three\n"}
-    "#]],
+            ask /p/a Some("one\n") -> "two\n" in buf 1
+            answer 4: {"content":"b\n"}
+            -- allow
+            edit 1 0:0-0:3="two"
+            -- land
+            tells BosunFileWritten /p/a
+            answer 1: {}
+            ask /p/a Some("two\n") -> "three\n" in buf 1
+            -- land
+            tells BosunFileWritten /p/a
+            answer 2: {}
+            answer 3: {"content":"three\n"}
+        "#]],
     );
 }
 
@@ -332,10 +341,11 @@ fn the_same_text_again_is_answered_without_a_question_or_an_edit() {
     check(
         all,
         expect![[r#"
-        answer 1: {}
-        answer 2: {}
-        answer 3: {}
-    "#]],
+            tells BosunFileWritten /p/a
+            answer 1: {}
+            answer 2: {}
+            answer 3: {}
+        "#]],
     );
 }
 
@@ -346,20 +356,22 @@ fn the_same_text_as_unsaved_lines_still_has_to_be_saved() {
     check(
         [d.write("/p/a", "two\n"), d.allow(), d.land()].concat(),
         expect![[r#"
-        ask /p/a Some("two\n") -> "two\n" in buf 1, saves unsaved lines
-        edit 1
-        answer 1: {}
-    "#]],
+            ask /p/a Some("two\n") -> "two\n" in buf 1, saves unsaved lines
+            edit 1
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
     d.open(2, "/p/new", "");
     check(
         [d.write("/p/new", ""), d.allow(), d.land(), d.write("/p/new", "")].concat(),
         expect![[r#"
-        ask /p/new Some("") -> "" in buf 2
-        edit 2 empty
-        answer 2: {}
-        answer 3: {}
-    "#]],
+            ask /p/new Some("") -> "" in buf 2
+            edit 2 empty
+            tells BosunFileWritten /p/new
+            answer 2: {}
+            answer 3: {}
+        "#]],
     );
 }
 

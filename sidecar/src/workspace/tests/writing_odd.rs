@@ -40,19 +40,21 @@ fn crlf_and_bom_of_a_file_that_is_not_open_stay() {
     check(
         all,
         expect![[r#"
-        ask /p/a Some("a\nb") -> "A\nb"
-        write /p/a "A\nb" crlf bom
-        answer 1: {}
-    "#]],
+            ask /p/a Some("a\nb") -> "A\nb"
+            write /p/a "A\nb" crlf bom
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
     d.file("/p/lf", "x\n");
     check(
         [d.write("/p/lf", "a\r\n"), d.allow()].concat(),
         expect![[r#"
-        ask /p/lf Some("x\n") -> "a\r\n"
-        write /p/lf "a\r\n"
-        answer 2: {}
-    "#]],
+            ask /p/lf Some("x\n") -> "a\r\n"
+            write /p/lf "a\r\n"
+            tells BosunFileWritten /p/lf
+            answer 2: {}
+        "#]],
     );
 }
 
@@ -97,8 +99,9 @@ fn nul_and_other_line_breaks_go_through_unharmed() {
     check(
         d.write_through("/p/a", text),
         expect![[r#"
-        answer 1: {}
-    "#]],
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
     assert_eq!(d.ws.buf_text(BufId(1)).unwrap(), text);
     assert_eq!(d.bufs[&1].lines[1], b"\n");
@@ -165,11 +168,12 @@ fn a_buffer_opened_after_the_question_takes_the_write() {
     check(
         all,
         expect![[r#"
-        ask /p/a Some("one\n") -> "two\n"
-        slice 1 from 0
-        edit 1 0:0-0:3="two"
-        answer 1: {}
-    "#]],
+            ask /p/a Some("one\n") -> "two\n"
+            slice 1 from 0
+            edit 1 0:0-0:3="two"
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
 }
 
@@ -182,9 +186,10 @@ fn a_buffer_closed_after_the_question_leaves_the_write_to_the_disk() {
     check(
         d.allow(),
         expect![[r#"
-        write /p/a "two\n"
-        answer 1: {}
-    "#]],
+            write /p/a "two\n"
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
     // Unsaved lines were asked about, and were thrown away since.
     d.file("/p/b", "one\n").open(2, "/p/b", "one\n").change(2, 0, 1, &["typed"]);
@@ -210,9 +215,10 @@ fn a_buffer_closed_before_the_edit_reached_it_leaves_the_write_to_the_disk() {
     check(
         d.outcome(op, EditOutcome::Failed { message: "no such buffer".into() }),
         expect![[r#"
-        write /p/a "two\n"
-        answer 1: {}
-    "#]],
+            write /p/a "two\n"
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
 }
 
@@ -228,9 +234,10 @@ fn a_busy_buffer_that_is_closed_leaves_the_write_to_the_disk() {
     check(
         d.take(effects),
         expect![[r#"
-        write /p/a "two\n"
-        answer 1: {}
-    "#]],
+            write /p/a "two\n"
+            tells BosunFileWritten /p/a
+            answer 1: {}
+        "#]],
     );
 }
 
@@ -256,13 +263,14 @@ fn a_cancel_withdraws_what_is_not_applied_and_lets_the_rest_finish() {
     check(
         all,
         expect![[r#"
-        question withdrawn
-        answer 1: -32800 cancelled
-        answer 2: -32800 cancelled
-        --
-        answer 3: {}
-        answer 4: -32800 cancelled
-    "#]],
+            question withdrawn
+            answer 1: -32800 cancelled
+            answer 2: -32800 cancelled
+            --
+            tells BosunFileWritten /p/editing
+            answer 3: {}
+            answer 4: -32800 cancelled
+        "#]],
     );
     assert!(d.ws.decide(asking, true).is_empty());
     assert!(d.ws.safe(BufId(2)).is_empty());
@@ -331,10 +339,11 @@ fn two_sessions_on_one_file_never_overwrite_each_other() {
     check(
         all,
         expect![[r#"
-        ask /p/a Some("one\n") -> "theirs\n" in buf 1
-        answer 2: {}
-        answer 3: -32603 the text of /p/a changed while this write waited; nothing was written. Read the file again and make the change to the new text
-    "#]],
+            ask /p/a Some("one\n") -> "theirs\n" in buf 1
+            tells BosunFileWritten /p/a
+            answer 2: {}
+            answer 3: -32603 the text of /p/a changed while this write waited; nothing was written. Read the file again and make the change to the new text
+        "#]],
     );
 }
 

@@ -106,7 +106,7 @@ impl Workspace {
             EditOutcome::Done { tick, saved, modified } => {
                 self.write_landed(&op, &plan, (buf, tick, modified), (eol, announced));
                 if saved {
-                    op.done(out);
+                    op.written(out);
                 } else {
                     let error = refusal::not_saved(&op.path, "it was not saved");
                     op.refuse(error, out);

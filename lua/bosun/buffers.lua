@@ -1,0 +1,199 @@
+-- Which buffers hold files, what they are like, and their lines in slices.
+--
+-- Owns what the sidecar was told of each buffer, and the set of our own buffers, which it is never told of. Never
+-- edits. Nothing is sent before there is a session; then all loaded file buffers are announced, and each change of
+-- their facts.
+local M = {}
+
+local api = vim.api
+
+-- Bytes of lines in one slice.
+local SLICE = 64 * 1024
+-- Between two slices of buffers that nobody waits for, in milliseconds.
+local IDLE = 15
+
+-- Our own buffers, by number.
+local ours = {}
+-- What was said last, by buffer: the facts joined.
+local told = {}
+-- Slices that can wait: { buf, start }.
+local later = {}
+local ticking = false
+local started = false
+
+local function notify(name, message) return require('bosun.rpc').notify(name, message) end
+local function stamps() return require('bosun.stamps') end
+
+--- Marks a buffer as ours: it is never announced, mirrored or edited for an agent.
+function M.own(buf)
+  ours[buf] = true
+  M.closed(buf)
+  api.nvim_create_autocmd('BufWipeout', {
+    buffer = buf,
+    once = true,
+    callback = function() ours[buf] = nil end,
+  })
+end
+
+--- Whether a buffer is ours.
+function M.is_own(buf) return ours[buf] == true end
+
+local function is_file(buf)
+  return api.nvim_buf_is_loaded(buf)
+    and not ours[buf]
+    and vim.bo[buf].buftype == ''
+    and vim.startswith(api.nvim_buf_get_name(buf), '/')
+end
+
+local function facts(buf)
+  local o = vim.bo[buf]
+  return {
+    buf = buf,
+    name = api.nvim_buf_get_name(buf),
+    modified = o.modified,
+    visible = #vim.fn.win_findbuf(buf) > 0,
+    fileformat = o.fileformat,
+    fileencoding = o.fileencoding,
+    bomb = o.bomb,
+    eol = stamps().eol(buf),
+    buftype = o.buftype,
+  }
+end
+
+local function joined(f)
+  return table.concat({
+    f.name,
+    tostring(f.modified),
+    tostring(f.visible),
+    f.fileformat,
+    f.fileencoding,
+    tostring(f.bomb),
+    tostring(f.eol),
+  }, '\0')
+end
+
+--- The buffer is no file buffer any more.
+function M.closed(buf)
+  if not told[buf] then return end
+  told[buf] = nil
+  notify('buf_closed', { buf = buf })
+end
+
+--- Announces a buffer if its facts changed, or anyway with `force`.
+function M.announce(buf, force)
+  if not started or not api.nvim_buf_is_valid(buf) then return end
+  if not is_file(buf) then return M.closed(buf) end
+  local f = facts(buf)
+  local now = joined(f)
+  if told[buf] == now and not force then return end
+  told[buf] = now
+  f.tick = api.nvim_buf_get_changedtick(buf)
+  f.lines = api.nvim_buf_line_count(buf)
+  f.bytes = api.nvim_buf_get_offset(buf, f.lines)
+  notify('buf_meta', f)
+end
+
+--- Announces every change that no autocommand told of. Cheap: called before each prompt.
+function M.refresh()
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_is_loaded(buf) or told[buf] then M.announce(buf) end
+  end
+end
+
+--- Whether the buffer holds no line at all: zero bytes on disk, while one empty line is a newline. Both look like
+--- one empty line, and no offset tells them apart; the count of bytes does.
+function M.is_empty(buf)
+  if api.nvim_buf_line_count(buf) > 1 or api.nvim_buf_get_lines(buf, 0, 1, true)[1] ~= '' then
+    return false
+  end
+  return api.nvim_buf_call(buf, function() return vim.fn.wordcount().bytes end) == 0
+end
+
+-- End of the slice that begins at `start`: as many lines as fit, at least one.
+local function slice_end(buf, start, total)
+  local base = api.nvim_buf_get_offset(buf, start)
+  local low, high = math.min(start + 1, total), total
+  while low < high do
+    local middle = math.ceil((low + high) / 2)
+    if api.nvim_buf_get_offset(buf, middle) - base <= SLICE then
+      low = middle
+    else
+      high = middle - 1
+    end
+  end
+  return low
+end
+
+local function send_slice(buf, start)
+  if not api.nvim_buf_is_valid(buf) or not is_file(buf) then
+    told[buf] = nil
+    return notify('buf_closed', { buf = buf })
+  end
+  local total = api.nvim_buf_line_count(buf)
+  start = math.min(start, total)
+  notify('slice', {
+    buf = buf,
+    tick = api.nvim_buf_get_changedtick(buf),
+    start = start,
+    total = total,
+    lines = api.nvim_buf_get_lines(buf, start, slice_end(buf, start, total), true),
+    empty = M.is_empty(buf),
+  })
+end
+
+local function tick()
+  local next_one = table.remove(later, 1)
+  if not next_one then
+    ticking = false
+    return
+  end
+  local ok, err = pcall(send_slice, next_one.buf, next_one.start)
+  if not ok then require('bosun.inbox').fail('slice', err) end
+  vim.defer_fn(tick, IDLE)
+end
+
+--- The sidecar asks for lines from `start`; `later` when nobody waits for them.
+function M.slice(message)
+  if not message.later then return send_slice(message.buf, message.start) end
+  later[#later + 1] = { buf = message.buf, start = message.start }
+  if not ticking then
+    ticking = true
+    vim.defer_fn(tick, IDLE)
+  end
+end
+
+local OPTIONS = { 'fileformat', 'fileencoding', 'bomb', 'endofline', 'buftype' }
+
+local function watch()
+  local group = api.nvim_create_augroup('bosun.buffers', {})
+  local function on(events, callback, pattern)
+    api.nvim_create_autocmd(events, { group = group, pattern = pattern, callback = callback })
+  end
+  on(
+    { 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost' },
+    function(args) M.announce(args.buf, true) end
+  )
+  on({ 'BufModifiedSet', 'BufEnter', 'BufWinEnter' }, function(args) M.announce(args.buf) end)
+  -- For an option of another buffer Neovim makes that one current meanwhile.
+  on('OptionSet', function() M.announce(api.nvim_get_current_buf()) end, OPTIONS)
+  on({ 'BufUnload', 'BufDelete', 'BufWipeout' }, function(args) M.closed(args.buf) end)
+end
+
+--- A sidecar is there: all file buffers are announced, and from now on each change.
+function M.start()
+  if started then return end
+  stamps().watch()
+  started, told, later = true, {}, {}
+  watch()
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    if is_file(buf) then M.announce(buf, true) end
+  end
+end
+
+--- The sidecar is gone.
+function M.stop()
+  started, told, later = false, {}, {}
+  api.nvim_create_augroup('bosun.buffers', { clear = true })
+end
+
+return M

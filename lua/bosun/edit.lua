@@ -1,0 +1,242 @@
+-- The atomic edit: compare tick and mode, change the text as one undo step, save. One call, nothing comes between.
+--
+-- Owns the waiting for a mode that stands in the way. Never forces: a tick that moved, a file that changed on disk,
+-- a buffer that may not be changed are answers, not questions to the person. Called by `inbox`; the outcome goes
+-- back as a notification from within the same call, so that it keeps its order with the events of the buffer.
+local M = {}
+
+local api = vim.api
+
+-- How soon to try again when a lock that has no event stands in the way, in milliseconds.
+local RETRY = 100
+
+local function notify(name, message) require('bosun.rpc').notify(name, message) end
+
+local ns = api.nvim_create_namespace('bosun.edit')
+
+-- Buffers that wait for a mode to end.
+local waiting = {}
+
+-- The mode in which `buf` must not be edited, or nil. Half-typed operators and selections would hit other lines
+-- than the person meant, an open completion menu other text.
+local function blocked(buf)
+  if vim.fn.getcmdwintype() ~= '' then return 'command-line window' end
+  if api.nvim_get_current_buf() ~= buf then return nil end
+  local mode = api.nvim_get_mode().mode
+  if mode:find('^no') or mode:find('^[vVsS\22\19]') or mode:find('^[iR]v?[cx]$') then return mode end
+end
+
+local function safe(buf)
+  waiting[buf] = nil
+  notify('safe', { buf = buf })
+end
+
+-- Sends `safe` once the mode has ended.
+local function wait_for_mode(buf)
+  if waiting[buf] then return end
+  waiting[buf] = true
+  api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave', 'BufEnter', 'WinEnter' }, {
+    group = api.nvim_create_augroup('bosun.edit', { clear = false }),
+    callback = function(args)
+      -- In CmdwinLeave the window is still there, but nothing is typed into it any more.
+      if args.event ~= 'CmdwinLeave' and blocked(buf) then return false end
+      safe(buf)
+      return true
+    end,
+  })
+end
+
+-- Ends the undo step of this buffer: what comes next is a step of its own.
+local function close_undo_step(buf)
+  api.nvim_buf_call(buf, function() vim.cmd('noautocmd let &l:undolevels = &l:undolevels') end)
+end
+
+-- What is typed on in insert mode must begin a new step too. Insert mode saves a line for undo only once and does
+-- not look again, so it is told: <C-g>u, before the person's next key.
+local function close_insert_step(buf)
+  local mode = api.nvim_get_mode().mode
+  if api.nvim_get_current_buf() ~= buf or not mode:find('^[iR]') then return end
+  api.nvim_feedkeys(vim.keycode('<C-g>u'), 'ni', false)
+end
+
+-- Why the edits cannot be meant for this text, or nil.
+local function misfit(buf, edits)
+  local total = api.nvim_buf_line_count(buf)
+  local line, col = 0, 0
+  for _, e in ipairs(edits) do
+    local ordered = e.sl > line or (e.sl == line and e.sc >= col)
+    if not ordered or e.el < e.sl or e.el > total or (e.el == e.sl and e.ec < e.sc) then
+      return 'out of order'
+    end
+    if not e.whole then
+      local last = e.el < total and #api.nvim_buf_get_lines(buf, e.el, e.el + 1, true)[1]
+      local first = e.sl < total and #api.nvim_buf_get_lines(buf, e.sl, e.sl + 1, true)[1]
+      if not last or not first or e.sc > first or e.ec > last then return 'beyond the end of a line' end
+    end
+    line, col = e.el, e.ec
+  end
+end
+
+-- Last to first, so that each finds its place.
+local function change(buf, edits)
+  for i = #edits, 1, -1 do
+    local e = edits[i]
+    if e.whole then
+      api.nvim_buf_set_lines(buf, e.sl, e.el, true, e.lines)
+    else
+      api.nvim_buf_set_text(buf, e.sl, e.sc, e.el, e.ec, e.lines)
+    end
+  end
+end
+
+-- The last change and the change list are the person's; positions in them still follow the text. Only an Ex command
+-- can say so.
+local function change_keeping_jumps(buf, message)
+  local ok, err
+  M.running = function()
+    ok, err = pcall(change, buf, message.edits)
+    if ok and message.empty and not require('bosun.buffers').is_empty(buf) then
+      ok, err = pcall(api.nvim_buf_set_lines, buf, 0, -1, true, {})
+    end
+  end
+  local mods = { keepjumps = true, silent = true }
+  local ran, why = pcall(
+    api.nvim_cmd,
+    { cmd = 'lua', args = { "require('bosun.edit').running()" }, mods = mods },
+    {}
+  )
+  M.running = nil
+  if not ran then return false, why end
+  return ok, err
+end
+
+local function plain(err)
+  local text = tostring(err):match('[^\n]*')
+  return (text:gsub('^.-(E%d+:)', '%1'):gsub('^Vim%b():', ''))
+end
+
+-- 'endofline' as asked for, and no newline added by 'fixendofline' at this save.
+local function with_eol(buf, eol, save)
+  local o = vim.bo[buf]
+  local fix = o.fixendofline
+  if o.endofline ~= eol then o.endofline = eol end
+  if not eol and fix then o.fixendofline = false end
+  local results = { save() }
+  if not eol and fix and api.nvim_buf_is_valid(buf) then vim.bo[buf].fixendofline = true end
+  return unpack(results)
+end
+
+-- Through `:write`, as the person would: with autocommands, and without a message or a question. An error of
+-- somebody's autocommand does not keep the file from being written, as it does not for the person.
+local function save(buf, bang)
+  local errmsg = vim.v.errmsg
+  vim.v.errmsg = ''
+  local ok, err = pcall(
+    api.nvim_buf_call,
+    buf,
+    function()
+      api.nvim_cmd({
+        cmd = 'write',
+        bang = bang,
+        mods = { silent = true, emsg_silent = true, keepalt = true, keepjumps = true },
+      }, {})
+    end
+  )
+  local said = vim.v.errmsg
+  vim.v.errmsg = errmsg
+  if not api.nvim_buf_is_loaded(buf) then return false, 'the buffer was closed while it was saved' end
+  if not vim.bo[buf].modified then return true end
+  if not ok then return false, plain(err) end
+  return false, said ~= '' and plain(said) or 'the buffer is still modified after :write'
+end
+
+-- `'[` and `']` do not follow the text, and any write sets them to the whole file. They go back to the text of the
+-- person's last put. Returns what brings them back.
+local function keep_put_marks(buf)
+  local marks = {}
+  for _, name in ipairs({ '[', ']' }) do
+    local at = api.nvim_buf_get_mark(buf, name)
+    local ok, id = pcall(api.nvim_buf_set_extmark, buf, ns, at[1] - 1, at[2], {})
+    marks[name] = ok and id or nil
+  end
+  return function()
+    for name, id in pairs(marks) do
+      local at = api.nvim_buf_get_extmark_by_id(buf, ns, id, {})
+      api.nvim_buf_del_extmark(buf, ns, id)
+      if at[1] then pcall(api.nvim_buf_set_mark, buf, name, at[1] + 1, at[2], {}) end
+    end
+  end
+end
+
+local DISK = {
+  changed = 'the file changed on disk since the buffer was loaded; reload the buffer or save it first',
+  created = 'a file of this name was created on disk meanwhile; reload the buffer or save it first',
+  gone = 'the file is gone from the disk; save the buffer or close it first',
+}
+
+-- Why the buffer must not be edited at all, or nil.
+local function refusal(buf)
+  local o = vim.bo[buf]
+  if require('bosun.buffers').is_own(buf) or o.buftype ~= '' then return 'the buffer is not a file' end
+  if not o.modifiable then return "the buffer is not modifiable ('modifiable' is off)" end
+  if o.readonly then return "the buffer is read-only ('readonly' is set)" end
+end
+
+-- The outcome, as the sidecar gets it.
+local function outcome(message)
+  local buf = message.buf
+  if not api.nvim_buf_is_valid(buf) or not api.nvim_buf_is_loaded(buf) then
+    return { kind = 'failed', message = 'the buffer is not loaded' }
+  end
+  local why = refusal(buf)
+  if why then return { kind = 'failed', message = why } end
+  local tick = api.nvim_buf_get_changedtick(buf)
+  if tick ~= message.tick then return { kind = 'stale', tick = tick } end
+  local mode = blocked(buf)
+  if mode then
+    wait_for_mode(buf)
+    return { kind = 'busy', mode = mode }
+  end
+  local disk = message.save and require('bosun.stamps').check(buf) or 'same'
+  if DISK[disk] then return { kind = 'failed', message = DISK[disk] } end
+  why = misfit(buf, message.edits)
+  if why then return { kind = 'failed', message = 'the edits do not fit the text: ' .. why } end
+
+  close_undo_step(buf)
+  local put_marks_back = keep_put_marks(buf)
+  local ok, err = change_keeping_jumps(buf, message)
+  if not ok then
+    put_marks_back()
+    if tostring(err):find('E565') and api.nvim_buf_get_changedtick(buf) == tick then
+      vim.defer_fn(function() safe(buf) end, RETRY)
+      return { kind = 'busy', mode = 'textlock' }
+    end
+    return { kind = 'failed', message = plain(err) }
+  end
+  close_undo_step(buf)
+  close_insert_step(buf)
+
+  local saved = false
+  why = nil
+  if message.save then
+    saved, why = with_eol(buf, message.eol, function() return save(buf, disk == 'touched') end)
+    if not api.nvim_buf_is_loaded(buf) then return { kind = 'not_saved', tick = tick, message = why } end
+  end
+  put_marks_back()
+  tick = api.nvim_buf_get_changedtick(buf)
+  if why then return { kind = 'not_saved', tick = tick, message = why } end
+  return { kind = 'done', tick = tick, saved = saved, modified = vim.bo[buf].modified }
+end
+
+--- Carries out one edit of the sidecar's and sends `edit_done`, whatever happens.
+function M.apply(message)
+  local ok, result = xpcall(outcome, debug.traceback, message)
+  if not ok then
+    require('bosun.inbox').fail('edit', result)
+    result = { kind = 'failed', message = plain(result) }
+  end
+  result.op = message.op
+  notify('edit_done', result)
+end
+
+return M

@@ -1,0 +1,106 @@
+-- What the sidecar says, handed to whom it concerns.
+--
+-- Owns the table of messages and the file of errors in Lua. A handler that fails is logged, said once, and never
+-- stands in the way of the next message. Called by the sidecar only, through `nvim_exec_lua`; the returned value is
+-- not used.
+local M = {}
+
+local notice = require('bosun.notice')
+
+-- The error file does not grow beyond this.
+local LOG_BYTES = 256 * 1024
+
+local function module(name)
+  local ok, found = pcall(require, 'bosun.' .. name)
+  if ok then return found end
+  if not tostring(found):find("module 'bosun." .. name .. "' not found", 1, true) then error(found, 0) end
+  return {}
+end
+
+-- vim.NIL is true in a condition and fails in ipairs: absent is absent.
+local function clean(value)
+  if value == vim.NIL then return nil end
+  if type(value) ~= 'table' then return value end
+  local out = {}
+  for k, v in pairs(value) do
+    out[k] = clean(v)
+  end
+  return out
+end
+
+local function call(name, f, ...)
+  local fn = module(name)[f]
+  if fn then return fn(...) end
+end
+
+--- Calls a handler of the part that shows things: 'on_sessions', 'on_questions'.
+function M.changed(...)
+  for _, what in ipairs({ ... }) do
+    local name = what == 'on_sessions' and 'chat' or 'questions'
+    local ok, err = pcall(call, name, what)
+    if not ok then M.fail(what, err) end
+  end
+end
+
+local handlers = {
+  welcome = function(m)
+    require('bosun.rpc').on_welcome(clean(m))
+    require('bosun.state').groups = m.groups or {}
+    call('highlight', 'apply', m.groups)
+  end,
+  groups = function(m) require('bosun.rpc').on_groups(m.pgids) end,
+  slice = function(m) require('bosun.buffers').slice(m) end,
+  edit = function(m) require('bosun.edit').apply(m) end,
+  patch = function(m) call('chat', 'patch', m) end,
+  prompt_returned = function(m) call('chat', 'prompt_returned', clean(m)) end,
+  notify = function(m) notice.say(m.level, m.text) end,
+  sessions = function(m)
+    require('bosun.state').on_sessions(clean(m.list))
+    call('chat', 'on_sessions')
+  end,
+  questions = function(m)
+    require('bosun.state').on_questions(clean(m.list))
+    call('questions', 'on_questions')
+  end,
+  user_event = function(m)
+    vim.api.nvim_exec_autocmds('User', { pattern = m.name, data = clean(m.data), modeline = false })
+  end,
+}
+
+for _, name in ipairs({ 'diff', 'diff_lines', 'diff_done' }) do
+  handlers[name] = function(m) call('diff', 'recv', name, name == 'diff' and clean(m) or m) end
+end
+
+--- Where errors in Lua are written.
+function M.log_path() return vim.fs.joinpath(require('bosun.rpc').log_dir(), 'lua.log') end
+
+--- Writes a line to the error file.
+function M.log(text)
+  local path = M.log_path()
+  vim.fn.mkdir(vim.fs.dirname(path), 'p')
+  local stat = vim.uv.fs_stat(path)
+  local file = io.open(path, stat and stat.size > LOG_BYTES and 'w' or 'a')
+  if not file then return end
+  file:write(os.date('%Y-%m-%d %H:%M:%S '), text, '\n')
+  file:close()
+end
+
+--- Reports an error in a handler: to the file always, to the person once for each kind of message.
+function M.fail(name, err)
+  pcall(M.log, ('%s: %s'):format(name, tostring(err)))
+  local first = tostring(err):gsub('^.-%.lua:%d+: ', ''):match('[^\n]*')
+  notice.once('inbox ' .. name, 'error', ('%s failed: %s (:Bosun log lua)'):format(name, first))
+end
+
+--- Called by the sidecar.
+function M.recv(name, message)
+  local handler = handlers[name]
+  if not handler then
+    notice.once('unknown ' .. name, 'warn', ('the sidecar sent an unknown message: %s'):format(name))
+    return
+  end
+  local ok, err = xpcall(handler, debug.traceback, message)
+  if not ok then M.fail(name, err) end
+end
+
+return M

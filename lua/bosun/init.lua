@@ -1,0 +1,244 @@
+-- The public Lua API. The names here are a contract: `:help bosun` and the tests rely on them.
+--
+-- Owns the start of sessions, also again after the sidecar was lost. Queries read tables that the sidecar pushed,
+-- and nothing here waits for it, so nothing here can stop the editor.
+local M = {}
+
+local notice = require('bosun.notice')
+
+local function rpc() return require('bosun.rpc') end
+local function state() return require('bosun.state') end
+local function chat() return require('bosun.chat') end
+
+local function fail(err)
+  notice.say('error', err)
+  return nil, err
+end
+
+-- An option that does not exist is a mistake of the caller, and said.
+local function check_options(opts, known, what)
+  for key in pairs(opts) do
+    if not vim.tbl_contains(known, key) then
+      local near = type(key) == 'string' and require('bosun.config').nearest(key, known)
+      error(
+        ('bosun.%s: unknown option `%s`%s'):format(
+          what,
+          key,
+          near and (', did you mean `%s`?'):format(near) or ''
+        ),
+        3
+      )
+    end
+  end
+end
+
+-- The session that is meant when none is named: the chat's, else the newest.
+local function current()
+  local ok, id = pcall(function() return chat().current() end)
+  if ok and id and state().get(id) then return id end
+  local all = state().sessions
+  return all[#all] and all[#all].id
+end
+
+local function existing(session)
+  local id = type(session) == 'table' and session.id or session or current()
+  if id and state().get(id) then return id end
+  return nil, id and ('there is no session %s'):format(tostring(id)) or 'there is no session'
+end
+
+--- Settings; optional. Raises an error for one that makes no sense.
+function M.setup(opts)
+  require('bosun.config').setup(opts)
+  for name, lhs in pairs(require('bosun.config').get().keys) do
+    if lhs then
+      vim.keymap.set(
+        { 'n', 'x' },
+        lhs,
+        ('<Plug>(bosun-%s)'):format(name),
+        { remap = true, desc = 'Bosun: ' .. name }
+      )
+    end
+  end
+end
+
+--- Opens the chat, with a session when there is none.
+function M.open(opts) return chat().open(opts or {}) end
+
+--- Opens the chat, or hides it.
+function M.toggle(opts) return chat().toggle(opts) end
+
+--- Hides the chat. With `session`, ends that session instead.
+function M.close(opts)
+  opts = opts or {}
+  check_options(opts, { 'session' }, 'close')
+  if not opts.session then return chat().close() end
+  local id, err = existing(opts.session)
+  if not id then return nil, err end
+  rpc().notify('close', { session = id })
+  state().forget(id)
+  chat().dispose(id)
+  return true
+end
+
+-- Tells the sidecar to start the session. `again`: its view was opened before, for a sidecar that did not know it.
+local function start(id, again)
+  local ok, err = rpc().ensure()
+  if not ok then return nil, err end
+  local record = state().record(id)
+  record.lost = false
+  rpc().notify('new_session', { session = id, cwd = record.cwd, launch = record.launch })
+  chat().create(id)
+  if again then require('bosun.transcript').reload(id) end
+  return true
+end
+
+local function send(id, text, context)
+  require('bosun.buffers').refresh()
+  if not rpc().notify('prompt', { session = id, text = text, context = context }) then
+    return nil, 'the sidecar is not running'
+  end
+  return true
+end
+
+-- The root was agreed to, or not.
+local function decided(id, yes)
+  local record = state().record(id)
+  if not record then return end
+  record.undecided = nil
+  local ok, err = nil, 'the session was not started'
+  if yes then
+    ok, err = start(id, true)
+  end
+  if ok then
+    for _, prompt in ipairs(record.waiting) do
+      send(id, prompt.text, prompt.context)
+    end
+    record.waiting = {}
+    return
+  end
+  for _, prompt in ipairs(record.waiting) do
+    chat().prompt_returned({ session = id, text = prompt.text, why = err })
+  end
+  state().forget(id)
+  chat().dispose(id)
+  if yes then notice.say('error', err) end
+end
+
+local function ask(id, cwd)
+  vim.schedule(function()
+    vim.ui.select({ 'No', 'Yes' }, {
+      prompt = ('Bosun: let the agent read and write all of %s?'):format(cwd),
+    }, function(choice) decided(id, choice == 'Yes') end)
+  end)
+end
+
+--- Starts a session in the background; returns its id at once, or nil and why not. `agent`: name of a preset;
+--- `cwd`: the folder it works in, by default the project of the current file.
+function M.new(opts)
+  opts = opts or {}
+  check_options(opts, { 'agent', 'cwd' }, 'new')
+  local cwd, err = require('bosun.roots').choose(opts.cwd)
+  if not cwd then return fail(err) end
+  local agents = require('bosun.agents')
+  local launch
+  launch, err = agents.launch(opts.agent or agents.default(), cwd)
+  if not launch then return fail(err) end
+  local wide = require('bosun.roots').is_wide(cwd)
+  if not wide then
+    local ok
+    ok, err = rpc().ensure()
+    if not ok then return fail(err) end
+  end
+  local id = state().add(launch, cwd)
+  if wide then
+    state().record(id).undecided = true
+    ask(id, cwd)
+  else
+    start(id)
+  end
+  return id
+end
+
+--- Sends a prompt, or queues it while a turn runs. True, or nil and why not. `session`: by default the chat's; one
+--- is started when there is none. `context`: what goes along; by default the file and the selection as the settings
+--- say, `false` for nothing.
+function M.prompt(text, opts)
+  opts = opts or {}
+  check_options(opts, { 'session', 'context' }, 'prompt')
+  if type(text) ~= 'string' or not text:find('%S') then return nil, 'the prompt is empty' end
+  local id, err
+  if opts.session or current() then
+    id, err = existing(opts.session)
+  else
+    id, err = M.new()
+  end
+  if not id then return nil, err end
+  local context = opts.context
+  if context == nil then
+    context = require('bosun.context').collect()
+    require('bosun.context').sent()
+  end
+  context = context or {}
+  local record = state().record(id)
+  if record.undecided then
+    table.insert(record.waiting, { text = text, context = context })
+    return true
+  end
+  if record.lost or not rpc().alive() then
+    local ok
+    ok, err = start(id, true)
+    if not ok then return nil, err end
+    state().get(id).state = 'starting'
+  end
+  return send(id, text, context)
+end
+
+--- Cancels the running turn. True, or nil and why not.
+function M.cancel(opts)
+  opts = opts or {}
+  check_options(opts, { 'session' }, 'cancel')
+  local id, err = existing(opts.session)
+  if not id then return nil, err end
+  if not rpc().notify('cancel', { session = id }) then return nil, 'the sidecar is not running' end
+  return true
+end
+
+--- All sessions: { id, agent, title, cwd, state, … }.
+function M.sessions() return vim.deepcopy(state().sessions) end
+
+--- All questions that wait: { id, session, title, options = { { id, name, kind } }, files }.
+function M.pending() return vim.deepcopy(state().questions) end
+
+--- Answers a question by an option's id, by its kind such as `allow_once`, or by `cancelled`. True, or nil and why
+--- not.
+function M.answer(id, option)
+  local question = state().question(id)
+  if not question then return nil, ('there is no question %s'):format(tostring(id)) end
+  local known = option == 'cancelled'
+  for _, o in ipairs(question.options) do
+    known = known or o.id == option or o.kind == option
+  end
+  if not known then return nil, ('question %d has no option %s'):format(id, tostring(option)) end
+  if not rpc().notify('answer', { question = id, option = option }) then
+    return nil, 'the sidecar is not running'
+  end
+  return true
+end
+
+--- The transcript of a session as Markdown.
+function M.transcript(session)
+  local id = existing(session)
+  return id and chat().transcript(id) or ''
+end
+
+--- For a status line: state of the current session and the number of questions. Empty without a session.
+function M.statusline()
+  local all = state().sessions
+  if #all == 0 then return '' end
+  local session = state().get(current()) or all[#all]
+  local count = #state().questions
+  local asks = count == 0 and '' or count == 1 and ' (1 question)' or (' (%d questions)'):format(count)
+  return ('%s: %s%s'):format(session.agent, session.state, asks)
+end
+
+return M

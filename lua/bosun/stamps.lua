@@ -1,0 +1,112 @@
+-- What Neovim does not remember of a file: when it was last like the buffer, and whether it ends in a newline.
+--
+-- Owns a stamp of the disk and the true end of line per loaded buffer, taken at each read and write. It never reads
+-- or writes a buffer. 'endofline' is no oracle: it stays off after a save that added the newline. Asked by `edit`
+-- before it touches anything, so that `:write` can never ask its own question, and by `buffers`.
+local M = {}
+
+local uv = vim.uv
+
+-- By buffer: { sec, nsec, size } or { missing = true }; nil for a buffer that was read before this file was loaded.
+local stamps = {}
+-- By buffer: whether the file ends in a newline; nil as above.
+local eols = {}
+
+local function now(buf)
+  local stat = uv.fs_stat(vim.api.nvim_buf_get_name(buf))
+  if not stat then return { missing = true } end
+  return { sec = stat.mtime.sec, nsec = stat.mtime.nsec, size = stat.size }
+end
+
+local function same(a, b)
+  return a.missing == b.missing and a.sec == b.sec and a.nsec == b.nsec and a.size == b.size
+end
+
+local function bytes_of(path)
+  local file = io.open(path, 'rb')
+  if not file then return nil end
+  local bytes = file:read('*a')
+  file:close()
+  return bytes
+end
+
+-- The bytes that an unmodified buffer was read from, where that can be told.
+local function bytes_in(buf)
+  local o = vim.bo[buf]
+  if o.fileencoding ~= '' and o.fileencoding ~= 'utf-8' or o.fileformat == 'mac' then return nil end
+  local newline = o.fileformat == 'dos' and '\r\n' or '\n'
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), newline)
+  return (o.bomb and '\239\187\191' or '') .. text, newline
+end
+
+-- Whether the file on disk holds what the (unmodified) buffer holds; nil where that cannot be told.
+local function same_text(buf)
+  local disk = bytes_of(vim.api.nvim_buf_get_name(buf))
+  local text, newline = bytes_in(buf)
+  if not disk or not text then return nil end
+  return disk == text or disk == text .. newline
+end
+
+-- A swap file remembers the time of the file it stands for.
+local function swap_differs(buf, stamp)
+  local name = vim.fn.swapname(buf)
+  local info = name ~= '' and vim.fn.swapinfo(name) or {}
+  return info.mtime ~= nil and info.mtime ~= 0 and info.mtime ~= stamp.sec
+end
+
+--- Whether the file is still what the buffer was read from or written to: `same`, `touched` (another time, the same
+--- text), `changed`, `created` or `gone`.
+function M.check(buf)
+  local was, is = stamps[buf], now(buf)
+  if was and same(was, is) then return 'same' end
+  if was and was.missing then return 'created' end
+  if is.missing then return was and 'gone' or 'same' end
+  if not vim.bo[buf].modified then
+    local equal = same_text(buf)
+    if equal == nil and not was then return 'same' end
+    return equal and 'touched' or 'changed'
+  end
+  if was then return 'changed' end
+  return swap_differs(buf, is) and 'changed' or 'same'
+end
+
+--- Whether the last line ends in a newline on disk.
+function M.eol(buf)
+  if eols[buf] ~= nil then return eols[buf] end
+  local eol = vim.bo[buf].endofline
+  if not eol and not vim.bo[buf].modified then
+    local disk = bytes_of(vim.api.nvim_buf_get_name(buf))
+    eol = disk ~= nil and disk:sub(-1) == '\n'
+  end
+  eols[buf] = eol
+  return eol
+end
+
+--- A read or write by which buffer and disk are the same.
+local function take(buf, eol)
+  stamps[buf] = now(buf)
+  eols[buf] = eol
+end
+
+--- Begins to take stamps. Called once, by the plugin file, or by the first session where a plugin manager was late.
+function M.watch()
+  if M.watching then return end
+  M.watching = true
+  local group = vim.api.nvim_create_augroup('bosun.stamps', {})
+  local function on(events, callback)
+    vim.api.nvim_create_autocmd(events, { group = group, callback = callback })
+  end
+  on({ 'BufReadPost', 'BufNewFile' }, function(args) take(args.buf, vim.bo[args.buf].endofline) end)
+  on('BufWritePost', function(args)
+    -- `:write other` leaves the buffer's own file as it was.
+    if args.match ~= vim.api.nvim_buf_get_name(args.buf) then return end
+    local o = vim.bo[args.buf]
+    take(args.buf, o.endofline or (o.fixendofline and not o.binary))
+  end)
+  on('BufFilePost', function(args) stamps[args.buf] = nil end)
+  on({ 'BufUnload', 'BufWipeout' }, function(args)
+    stamps[args.buf], eols[args.buf] = nil, nil
+  end)
+end
+
+return M

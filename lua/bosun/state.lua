@@ -1,0 +1,109 @@
+-- What the sidecar pushed: sessions and questions. Queries read these tables, so that none of them can wait.
+--
+-- Owns the two lists, and what is needed to start a session again when the sidecar was lost. Lua mints session ids,
+-- so that a session exists at once. Never sends and never draws.
+local M = {}
+
+--- Sessions in order of creation; see `SessionState` of the sidecar for the fields.
+M.sessions = {}
+--- Questions that wait, oldest first: { id, session, title, body, options = { { id, name, kind } }, files }.
+M.questions = {}
+--- Names of the highlight groups that patches use, by their number.
+M.groups = {}
+
+-- By session id: { launch, cwd, seen, lost, undecided, waiting }.
+--   seen       the present sidecar has told of it
+--   lost       its sidecar is gone
+--   undecided  its root was not agreed to yet; `waiting` holds the prompts meanwhile
+local own = {}
+local count = 0
+
+--- Adds a session; returns its id. `launch` is what the sidecar is told.
+function M.add(launch, cwd)
+  count = count + 1
+  local id = 's' .. count
+  own[id] = { launch = launch, cwd = cwd, waiting = {} }
+  table.insert(M.sessions, {
+    id = id,
+    agent = launch.name,
+    agent_info = '',
+    title = '',
+    cwd = cwd,
+    state = 'starting',
+    queue = {},
+    commands = {},
+    turn = 0,
+  })
+  return id
+end
+
+--- What starts the session.
+function M.record(id) return own[id] end
+
+--- The session as it is shown, or nil.
+function M.get(id)
+  for _, session in ipairs(M.sessions) do
+    if session.id == id then return session end
+  end
+end
+
+--- The question with this id, or nil.
+function M.question(id)
+  for _, question in ipairs(M.questions) do
+    if question.id == id then return question end
+  end
+end
+
+--- Takes a session out.
+function M.forget(id)
+  own[id] = nil
+  M.sessions = vim.tbl_filter(function(s) return s.id ~= id end, M.sessions)
+  M.questions = vim.tbl_filter(function(q) return q.session ~= id end, M.questions)
+end
+
+--- All sessions of the sidecar. Those that it does not know (yet, or after it was lost) stay as they are.
+function M.on_sessions(list)
+  local told = {}
+  for _, session in ipairs(list) do
+    told[session.id] = session
+    local record = own[session.id]
+    if record then
+      record.seen, record.lost = true, false
+    end
+  end
+  local merged = {}
+  for _, session in ipairs(M.sessions) do
+    local record = own[session.id]
+    if told[session.id] then
+      merged[#merged + 1] = told[session.id]
+      told[session.id] = nil
+    elseif record and (record.lost or not record.seen) then
+      merged[#merged + 1] = session
+    else
+      own[session.id] = nil
+    end
+  end
+  for _, session in ipairs(list) do
+    if told[session.id] and own[session.id] then merged[#merged + 1] = session end
+  end
+  M.sessions = merged
+end
+
+--- All questions of the sidecar.
+function M.on_questions(list) M.questions = list end
+
+--- The sidecar is gone: all sessions are dead, no question is left. Returns how many sessions that is.
+function M.lost(cause)
+  for _, session in ipairs(M.sessions) do
+    session.state, session.cause, session.queue = 'dead', cause, {}
+    local record = own[session.id]
+    if record then
+      record.lost, record.seen = true, false
+    end
+  end
+  M.questions = {}
+  require('bosun.inbox').changed('on_sessions', 'on_questions')
+  return #M.sessions
+end
+
+return M

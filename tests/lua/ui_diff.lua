@@ -1,0 +1,216 @@
+-- The diff tab: what it shows, that it leaves nothing behind, that closing it answers nothing.
+-- Run: nvim --clean --headless --cmd 'set rtp^=.' -c 'luafile tests/lua/ui_diff.lua'
+local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
+local ui = dofile(here .. '/support/ui.lua')
+local T, equal = {}, ui.equal
+
+local OLD = { 'one', 'two', 'three', 'four' }
+local NEW = { 'one', 'TWO', 'three', 'four', 'five' }
+
+-- Remembers all options of a window, to compare.
+local options = [[
+  function _G.options_of(win)
+    local out = {}
+    for name, info in pairs(vim.api.nvim_get_all_options_info()) do
+      -- 'scroll' is half the height of the window, whatever was there before.
+      if info.scope == 'win' and name ~= 'scroll' then
+        out[name] = vim.api.nvim_get_option_value(name, { win = win, scope = 'local' })
+      end
+    end
+    return out
+  end
+]]
+
+-- A file in a window with options of its own, a question about it, and the diff open and filled.
+local function diff(c, from_prompt)
+  local file = vim.fn.tempname() .. '.txt'
+  vim.fn.writefile(OLD, file)
+  c.lua(options)
+  c.lua(
+    [[
+    local file, from_prompt, new = ...
+    vim.cmd.edit(file)
+    vim.cmd('setlocal nowrap foldmethod=marker foldcolumn=1 number')
+    _G.live, _G.home = vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_win()
+    _G.before = options_of(home)
+    require('bosun').new()
+    ask(7, { file })
+    if from_prompt then require('bosun.chat').open() end
+    _G.origin = vim.api.nvim_get_current_win()
+    require('bosun.diff').open(7, 0)
+    _G.tab = vim.api.nvim_get_current_tabpage()
+    feed_diff(7, live, new)
+    _G.panel = vim.api.nvim_get_current_win()
+  ]],
+    file,
+    from_prompt or false,
+    NEW
+  )
+end
+
+-- What must hold once the diff is gone.
+local function is_clean(c, what)
+  c.eventually([[return not vim.api.nvim_tabpage_is_valid(tab)]], what)
+  equal(c.lua([[return #require('bosun.questions').pending()]]), 1, what .. ': pending')
+  equal(c.lua([[return #sent_named('answer') + #sent_named('cancel')]]), 0, what .. ': answers')
+  local differences = c.lua([[
+    local out = {}
+    local function compare(win, label)
+      for name, value in pairs(options_of(win)) do
+        if not vim.deep_equal(value, before[name]) then
+          out[#out + 1] = ('%s %s: %s, was %s'):format(label, name, vim.inspect(value), vim.inspect(before[name]))
+        end
+      end
+    end
+    compare(home, 'home')
+    vim.cmd('tab sbuffer ' .. live)
+    compare(vim.api.nvim_get_current_win(), 'new tab')
+    vim.cmd('tabclose')
+    vim.cmd('tabnew')
+    vim.cmd('split')
+    vim.cmd('buffer ' .. live)
+    compare(vim.api.nvim_get_current_win(), 'new split')
+    vim.cmd('tabclose')
+    return out
+  ]])
+  equal(differences, {}, what .. ': options')
+  local leftovers = c.lua([[
+    return vim.tbl_filter(function(b)
+      return vim.api.nvim_buf_get_name(b):find('bosun://question', 1, true) ~= nil
+    end, vim.api.nvim_list_bufs())
+  ]])
+  equal(leftovers, {}, what .. ': buffers')
+end
+
+T['left is the live buffer, right the proposal, the panel has the focus'] = ui.with_child(function(c)
+  diff(c)
+  local got = c.lua([[
+    local out = {}
+    for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+      if vim.api.nvim_win_get_config(win).relative == '' then
+        local buf = vim.api.nvim_win_get_buf(win)
+        local bo = vim.bo[buf]
+        out[#out + 1] = { buf == live, vim.wo[win].diff, bo.buftype, bo.buflisted, bo.modifiable, bo.filetype }
+      end
+    end
+    return out
+  ]])
+  equal(got, {
+    { true, true, '', true, true, 'text' },
+    { false, true, 'nofile', false, false, '' },
+    { false, false, 'nofile', false, false, '' },
+  })
+  equal(c.lua([[return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(2), 0, -1, false)]]), NEW)
+  equal(c.lua([[return vim.fn.winnr()]]), 3)
+end)
+
+for name, keys in pairs({
+  ['q'] = 'q',
+  [':q in the panel'] = ':q<CR>',
+  ['ZQ'] = 'ZQ',
+  [':tabclose'] = ':tabclose<CR>',
+  [':q in the live window'] = '<C-w>t:q<CR>',
+  [':q in the proposal'] = '<C-w>t<C-w>l:q<CR>',
+  [':only in the live window'] = '<C-w>t:only<CR>',
+  [':only in the panel'] = ':only<CR>',
+  [':bdelete of the proposal'] = '<C-w>t<C-w>l:bdelete<CR>',
+  [':bwipeout of the panel'] = ':bwipeout<CR>',
+  ['<C-w>c in the live window'] = '<C-w>t<C-w>c',
+  [':tabonly elsewhere'] = 'gt:tabonly<CR>',
+}) do
+  T['closing it by ' .. name .. ' leaves the question pending and every option as it was'] = ui.with_child(
+    function(c)
+      diff(c)
+      c.input(keys)
+      is_clean(c, name)
+    end
+  )
+end
+
+T['opened from the prompt it goes back there and nothing of the prompt sticks to the file'] = ui.with_child(
+  function(c)
+    diff(c, true)
+    c.input('q')
+    c.eventually([[return vim.api.nvim_get_current_win() == origin]])
+    is_clean(c, 'from the prompt')
+  end
+)
+
+T['a digit in the panel answers, closes the tab and goes back'] = ui.with_child(function(c)
+  diff(c)
+  c.input('2')
+  equal(c.lua([[return sent_named('answer')]]), { { question = 7, option = 'no' } })
+  c.eventually([[return vim.api.nvim_get_current_win() == home and #vim.api.nvim_list_tabpages() == 1]])
+end)
+
+T['nothing can be answered before both sides are there'] = ui.with_child(function(c)
+  c.lua([[require('bosun').new(); ask(7, { 'a.txt' }); require('bosun.diff').open(7, 0)]])
+  c.input('1')
+  equal(c.lua([[return #sent_named('answer')]]), 0)
+end)
+
+T['it goes with its question, and not while someone types in it'] = ui.with_child(function(c)
+  diff(c)
+  c.input('<C-w>tAx')
+  c.lua([[withdraw(7)]])
+  equal(c.lua([[return vim.api.nvim_get_current_tabpage() == tab]]), true)
+  equal(c.mode(), 'i')
+  c.input('yz<Esc>')
+  c.eventually([[return vim.api.nvim_get_current_win() == home]])
+  equal(c.lua([[return vim.api.nvim_buf_get_lines(live, 0, -1, false)[2] ]]), 'twoxyz')
+end)
+
+T['someone in another tab is left there when the question goes'] = ui.with_child(function(c)
+  diff(c)
+  c.input(':tabnew<CR>')
+  c.lua([[_G.there = vim.api.nvim_get_current_win(); withdraw(7)]])
+  c.eventually([[return not vim.api.nvim_tabpage_is_valid(tab)]])
+  equal(c.lua([[return vim.api.nvim_get_current_win() == there]]), true)
+end)
+
+T['windows that the person opened in the tab stay'] = ui.with_child(function(c)
+  diff(c)
+  c.input(':topleft new<CR>')
+  c.lua([[_G.guest = vim.api.nvim_get_current_win(); require('bosun.diff').hide()]])
+  equal(
+    c.lua([[return { vim.api.nvim_get_current_win() == guest, #vim.api.nvim_tabpage_list_wins(0) }]]),
+    { true, 1 }
+  )
+end)
+
+T['a file that is not open is shown from the text that came'] = ui.with_child(function(c)
+  c.lua([[
+    require('bosun').new()
+    ask(7, { 'src/%{x}.lua' })
+    require('bosun.diff').open(7, 0)
+    local recv = require('bosun.diff').recv
+    local at = { question = 7, index = 0 }
+    local function with(t) return vim.tbl_extend('force', t, at) end
+    local totals = { count = 1, old_total = 2, new_total = 3 }
+    local about = { path = 'src/%{x}.lua', note = 'the fragment was not found' }
+    recv('diff', with(vim.tbl_extend('error', totals, about)))
+    recv('diff_lines', with({ side = 'old', start = 0, lines = { 'a', 'b' } }))
+    recv('diff_lines', with({ side = 'new', start = 0, lines = { 'a' } }))
+    recv('diff_lines', with({ side = 'new', start = 1, lines = { 'c', 'nul\nhere' } }))
+    recv('diff_done', with({}))
+  ]])
+  local got = c.lua([[return {
+    vim.api.nvim_buf_get_lines(vim.fn.winbufnr(1), 0, -1, false),
+    vim.api.nvim_buf_get_lines(vim.fn.winbufnr(2), 0, -1, false),
+    vim.wo[vim.fn.win_getid(1)].diff, vim.bo[vim.fn.winbufnr(2)].syntax, vim.bo[vim.fn.winbufnr(2)].filetype,
+  }]])
+  equal(got, { { 'a', 'b' }, { 'a', 'c', 'nul\0here' }, true, 'lua', '' })
+  assert(c.lua([[return vim.wo[vim.fn.win_getid(2)].winbar]]):find('%%%%{x}'), 'the path is escaped')
+  c.input(':wall<CR>')
+  c.input('q')
+  equal(c.lua([[return { vim.v.errmsg, #vim.api.nvim_list_tabpages() }]]), { '', 1 })
+end)
+
+T['without files there is no diff and no tab'] = ui.with_child(function(c)
+  c.lua(
+    [[require('bosun').new(); ask(7); require('bosun.diff').open(7, 0); require('bosun.diff').open(99, 0)]]
+  )
+  equal(c.lua([[return { #vim.api.nvim_list_tabpages(), #sent_named('show_diff') }]]), { 1, 0 })
+end)
+
+return ui.main(T)
