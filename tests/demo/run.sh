@@ -25,7 +25,7 @@ fi
 limit=()
 if command -v timeout >/dev/null 2>&1; then limit=(timeout -k 5 120); fi
 status=0
-BOSUN_DEMO=headless ${limit[@]+"${limit[@]}"} "$nvim" --headless -u "$here/init.lua" -c "luafile $here/headless.lua" </dev/null || status=$?
+BOSUN_DEMO=headless ${limit[@]+"${limit[@]}"} "$nvim" --headless -u "$here/init.lua" -c "luafile $here/headless.lua" -c 'cquit 1' </dev/null || status=$?
 if [ "$status" != 0 ]; then
   echo "bosun: the demo failed ($status); what was logged:" >&2
   find "$XDG_STATE_HOME" -type f -name '*.log*' -exec sh -c 'echo "-- $1" >&2; tail -n 60 "$1" >&2' _ {} \;
