@@ -46,17 +46,9 @@ local function wait_for_mode(buf)
   })
 end
 
--- Ends the undo step of this buffer: what comes next is a step of its own.
+-- Ends the undo step of this buffer: what comes next is a step of its own, also what is typed on in insert mode.
 local function close_undo_step(buf)
   api.nvim_buf_call(buf, function() vim.cmd('noautocmd let &l:undolevels = &l:undolevels') end)
-end
-
--- What is typed on in insert mode must begin a new step too. Insert mode saves a line for undo only once and does
--- not look again, so it is told: <C-g>u, before the person's next key.
-local function close_insert_step(buf)
-  local mode = api.nvim_get_mode().mode
-  if api.nvim_get_current_buf() ~= buf or not mode:find('^[iR]') then return end
-  api.nvim_feedkeys(vim.keycode('<C-g>u'), 'ni', false)
 end
 
 -- Why the edits cannot be meant for this text, or nil.
@@ -214,7 +206,6 @@ local function outcome(message)
     return { kind = 'failed', message = plain(err) }
   end
   close_undo_step(buf)
-  close_insert_step(buf)
 
   local saved = false
   why = nil

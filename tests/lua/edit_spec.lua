@@ -43,6 +43,12 @@ local function check_refused(name, prepare, kind, message)
   }
 end
 
+-- Makes the plugin one that was loaded after the buffer.
+local FORGET = [[
+  vim.api.nvim_create_augroup('bosun.stamps', { clear = true })
+  package.loaded['bosun.stamps'] = nil
+]]
+
 -- In `mode`, reached by `enter`, the edit waits until `leave`.
 local function check_busy(name, enter, mode, leave)
   return {
@@ -200,6 +206,39 @@ return {
     end,
   },
   {
+    'so is what is taken back and broken into lines after the edit',
+    function(e)
+      local buf = e:open(e:file('a.txt', 'one\ntwo\n'))
+      e:lua('vim.api.nvim_win_set_cursor(0, { 2, 0 })')
+      e:keys('oaaa', "return vim.api.nvim_get_current_line() == 'aaa'")
+      e:edit(buf, { whole(0, 0, { 'top' }) })
+      e:keys('<BS><BS>b<CR>c', "return vim.api.nvim_get_current_line() == 'c'")
+      same(e:lines(buf), { 'top', 'one', 'two', 'ab', 'c' })
+      e:keys('<Esc>u', "return vim.api.nvim_get_mode().mode == 'n' and vim.api.nvim_buf_line_count(0) == 4")
+      same(e:lines(buf), { 'top', 'one', 'two', 'aaa' })
+      e:cmd('silent undo')
+      same(e:lines(buf), { 'one', 'two', 'aaa' })
+      e:cmd('silent redo | silent redo')
+      same(e:lines(buf), { 'top', 'one', 'two', 'ab', 'c' })
+    end,
+  },
+  {
+    'and what is typed over in replace mode',
+    function(e)
+      local buf = e:open(e:file('a.txt', 'one\nabcdef\n'))
+      e:lua('vim.api.nvim_win_set_cursor(0, { 2, 0 })')
+      e:keys('RXY', "return vim.api.nvim_get_current_line() == 'XYcdef'")
+      e:edit(buf, { whole(0, 0, { 'top' }) })
+      e:keys('Z', "return vim.api.nvim_get_current_line() == 'XYZdef'")
+      e:keys('<Esc>u', "return vim.api.nvim_get_current_line() ~= 'XYZdef'")
+      same(e:lines(buf), { 'top', 'one', 'XYcdef' })
+      e:cmd('silent undo')
+      same(e:lines(buf), { 'one', 'XYcdef' })
+      e:cmd('silent undo')
+      same(e:lines(buf), { 'one', 'abcdef' })
+    end,
+  },
+  {
     'an edit of the very line that is typed on keeps both',
     function(e)
       local buf = e:open(e:file('a.txt', 'one\n'))
@@ -298,6 +337,17 @@ return {
     'failed',
     'changed on disk'
   ),
+  check_refused('also when it changed before the plugin was there to see', function(e, _, path)
+    e:lua(FORGET)
+    e:file(vim.fs.basename(path), 'other text\n')
+  end, 'failed', 'changed on disk'),
+  check_refused('also under unsaved text: the swap file knows', function(e, _, path)
+    vim.uv.fs_utime(path, 1000000000, 1000000000)
+    e:cmd('set swapfile | silent edit!')
+    e:lua([[vim.cmd('normal! Goxxx') vim.cmd('silent preserve')]])
+    e:lua(FORGET)
+    e:file(vim.fs.basename(path), 'other text\n')
+  end, 'failed', 'changed on disk'),
   check_refused(
     'edits that do not fit are refused whole',
     function() return { edits = { within(0, 0, 1, 'x'), within(1, 0, 50, 'x') } } end,
