@@ -60,8 +60,9 @@ function M.prompt(s)
   if q then
     local count = #questions.pending(s.id)
     local place = count > 1 and ('1/%d '):format(count) or ''
-    -- Which question it is comes first: a digit answers this one, whatever else stands in the transcript.
-    local what = place .. display.bar(q.title, 24) .. ': %<' .. display.bar(questions.summary(q, 60))
+    -- A digit answers this question, whatever else stands in the transcript: its name stands here. Where it is narrow
+    -- the name is cut, not the options.
+    local what = place .. '%<' .. display.bar(q.title, 20) .. ': ' .. display.bar(questions.summary(q, 60))
     parts[1] = '%#BosunBarQuestion# ' .. what .. ' '
   else
     local without = require('bosun.prompt').without_context(s.id)
