@@ -139,8 +139,9 @@ local function show_note(list)
   local head = #list == 1 and '1 question' or ('%d questions'):format(#list)
   local width = math.max(1, math.min(58, right - 4))
   local hint = ':Bosun pending  or  <Plug>(bosun-pending)'
-  local lines =
-    { display.line(M.asker(first) .. ': ' .. (first.title or ''), width), M.summary(first, width), hint }
+  local asker = M.asker(first)
+  local what = (asker ~= '' and asker .. ': ' or '') .. (first.title or '')
+  local lines = { display.line(what, width), M.summary(first, width), hint }
   local room, border = bottom - top, 'rounded'
   if room < #lines + 2 then
     border = 'none'
