@@ -90,8 +90,8 @@ end
 
 local function width_of()
   local settings = require('bosun.config').get().window
-  local width = type(settings) == 'table' and settings.width or 0.38
-  if width <= 1 then width = math.floor(vim.o.columns * width) end
+  local width = type(settings) == 'table' and settings.width or 0.4
+  if width < 1 then width = math.floor(vim.o.columns * width) end
   return math.max(math.min(width, vim.o.columns - 10), math.min(20, vim.o.columns - 2), 1)
 end
 

@@ -139,8 +139,9 @@ local function show_note(list)
   local head = #list == 1 and '1 question' or ('%d questions'):format(#list)
   local width = math.max(1, math.min(58, right - 4))
   local hint = ':Bosun pending  or  <Plug>(bosun-pending)'
-  local lines =
-    { display.line(M.asker(first) .. ': ' .. (first.title or ''), width), M.summary(first, width), hint }
+  local asker = M.asker(first)
+  local what = (asker ~= '' and asker .. ': ' or '') .. (first.title or '')
+  local lines = { display.line(what, width), M.summary(first, width), hint }
   local room, border = bottom - top, 'rounded'
   if room < #lines + 2 then
     border = 'none'
@@ -185,23 +186,20 @@ local function show_note(list)
   end
 end
 
--- Whether this tab shows every pending question, in the chat or as a diff, so that a note would only repeat it.
-local function all_on_screen(list)
-  if #list == 1 and require('bosun.diff').shows(list[1].id) then return true end
-  local chat, transcript = require('bosun.chat'), require('bosun.transcript')
-  local shown = chat.shown()
-  if not shown then return false end
-  for _, q in ipairs(list) do
-    if q.session ~= shown or not transcript.is_on_screen(shown, q.id) then return false end
-  end
-  return true
+-- Pending questions that this tab does not show already, in the chat or as a diff: a note would only repeat those.
+local function out_of_view()
+  local shown = require('bosun.chat').shown()
+  return vim.tbl_filter(function(q)
+    if require('bosun.diff').shows(q.id) then return false end
+    return not (q.session == shown and require('bosun.transcript').is_on_screen(shown, q.id))
+  end, M.pending())
 end
 
 local scheduled = false
 
 local function refresh_now()
-  local list = M.pending()
-  if #list == 0 or require('bosun.panel').is_open() or all_on_screen(list) then return close_note() end
+  local list = out_of_view()
+  if #list == 0 or require('bosun.panel').is_open() then return close_note() end
   show_note(list)
   -- On a command line nothing else draws the screen.
   if fn.mode():find('^c') then vim.cmd('redraw') end

@@ -64,42 +64,21 @@ local function set_marks(buf, first, marks, groups)
   end
 end
 
--- Remembers which windows follow, and where the others stand.
-local function windows_of(view)
+-- The windows that go on with the text. In all others the editor keeps the lines and the cursor in place by itself.
+local function followers_of(view)
   local count = api.nvim_buf_line_count(view.buf)
-  local followers, readers = {}, {}
+  local out = {}
   for _, win in ipairs(fn.win_findbuf(view.buf)) do
-    local cursor = api.nvim_win_get_cursor(win)
-    local at_end = cursor[1] >= count or view.parked[win] == cursor[1]
+    local line = api.nvim_win_get_cursor(win)[1]
+    local at_end = line >= count or view.parked[win] == line
     view.parked[win] = nil
     if at_end and selecting(win) then
-      view.parked[win], at_end = cursor[1], false
-    end
-    if at_end then
-      followers[#followers + 1] = win
-    else
-      readers[#readers + 1] = { win = win, cursor = cursor, topline = fn.getwininfo(win)[1].topline }
+      view.parked[win] = line
+    elseif at_end then
+      out[#out + 1] = win
     end
   end
-  return followers, readers
-end
-
--- The editor keeps a view by itself unless the lines in it were replaced; then it is put right.
-local function keep(reader, msg, count)
-  local delta = #msg.lines - (msg.last - msg.first)
-  local function moved(line)
-    if line - 1 >= msg.last then line = line + delta end
-    return math.max(1, math.min(line, count))
-  end
-  local topline, line = moved(reader.topline), moved(reader.cursor[1])
-  local now = api.nvim_win_get_cursor(reader.win)
-  if fn.getwininfo(reader.win)[1].topline == topline and now[1] == line and now[2] == reader.cursor[2] then
-    return
-  end
-  api.nvim_win_call(
-    reader.win,
-    function() fn.winrestview({ topline = topline, lnum = line, col = reader.cursor[2] }) end
-  )
+  return out
 end
 
 local function ranges(list, base)
@@ -126,7 +105,7 @@ local function apply(view, msg)
   if view.fresh then
     msg.first, msg.last = view.base, api.nvim_buf_line_count(buf)
   end
-  local followers, readers = windows_of(view)
+  local followers = followers_of(view)
   if msg.last > msg.first then api.nvim_buf_clear_namespace(buf, ns, msg.first, msg.last) end
   local ok, err = set_lines(buf, msg.first, msg.last, msg.lines)
   if not ok then
@@ -144,9 +123,6 @@ local function apply(view, msg)
   local count = api.nvim_buf_line_count(buf)
   for _, win in ipairs(followers) do
     api.nvim_win_set_cursor(win, { count, 0 })
-  end
-  for _, reader in ipairs(readers) do
-    keep(reader, msg, count)
   end
   view.questions = ranges(msg.questions, view.base)
   rpc('view_ack', { session = view.session, version = msg.version })

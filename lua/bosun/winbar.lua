@@ -59,8 +59,11 @@ function M.prompt(s)
   local q = questions.head(s.id)
   if q then
     local count = #questions.pending(s.id)
-    local more = count > 1 and (' (1 of %d)'):format(count) or ''
-    parts[1] = '%#BosunBarQuestion# %<' .. display.bar(questions.summary(q, 60)) .. more .. ' '
+    local place = count > 1 and ('1/%d '):format(count) or ''
+    -- A digit answers this question, whatever else stands in the transcript: its name stands here. Where it is narrow
+    -- the name is cut, not the options.
+    local what = place .. '%<' .. display.bar(q.title, 20) .. ': ' .. display.bar(questions.summary(q, 60))
+    parts[1] = '%#BosunBarQuestion# ' .. what .. ' '
   else
     local without = require('bosun.prompt').without_context(s.id)
     local labels = require('bosun.context').labels()

@@ -204,7 +204,8 @@ T['text and bars of an agent are never evaluated'] = ui.with_child(function(c)
     package.loaded['bosun.state'].questions[1].options[1].name = "a\nb %{execute('let g:owned=1')}"
     require('bosun.questions').on_questions()
     vim.cmd('redraw!')
-    _G.shown = vim.api.nvim_eval_statusline(vim.wo[role('transcript')].winbar, { use_winbar = true, maxwidth = 200 }).str
+    local bar = vim.wo[role('transcript')].winbar
+    _G.shown = vim.api.nvim_eval_statusline(bar, { use_winbar = true, maxwidth = 200 }).str
   ]==])
   assert(c.lua('return shown'):find('%%{execute', 1), c.lua('return shown'))
   equal(c.lua('return vim.g.owned == nil'), true)

@@ -22,13 +22,13 @@ local options = [[
 ]]
 
 -- A file in a window with options of its own, a question about it, and the diff open and filled.
-local function diff(c, from_prompt)
+local function diff(c, from_prompt, hidden)
   local file = vim.fn.tempname() .. '.txt'
   vim.fn.writefile(OLD, file)
   c.lua(options)
   c.lua(
     [[
-    local file, from_prompt, new = ...
+    local file, from_prompt, hidden, new = ...
     vim.cmd.edit(file)
     vim.cmd('setlocal nowrap foldmethod=marker foldcolumn=1 number')
     _G.live, _G.home = vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_win()
@@ -36,6 +36,7 @@ local function diff(c, from_prompt)
     require('bosun').new()
     ask(7, { file })
     if from_prompt then require('bosun.chat').open() end
+    if hidden then vim.cmd('enew') end
     _G.origin = vim.api.nvim_get_current_win()
     require('bosun.diff').open(7, 0)
     _G.tab = vim.api.nvim_get_current_tabpage()
@@ -44,16 +45,18 @@ local function diff(c, from_prompt)
   ]],
     file,
     from_prompt or false,
+    hidden or false,
     NEW
   )
 end
 
 -- What must hold once the diff is gone.
-local function is_clean(c, what)
+local function is_clean(c, what, hidden)
   c.eventually([[return not vim.api.nvim_tabpage_is_valid(tab)]], what)
   equal(c.lua([[return #require('bosun.questions').pending()]]), 1, what .. ': pending')
   equal(c.lua([[return #sent_named('answer') + #sent_named('cancel')]]), 0, what .. ': answers')
-  local differences = c.lua([[
+  local differences = c.lua(
+    [[
     local out = {}
     local function compare(win, label)
       for name, value in pairs(options_of(win)) do
@@ -62,17 +65,19 @@ local function is_clean(c, what)
         end
       end
     end
-    compare(home, 'home')
+    -- First a window that takes its options from what the last window of the buffer left behind.
+    vim.cmd('tabnew')
+    vim.cmd('buffer ' .. live)
+    compare(vim.api.nvim_get_current_win(), 'new window')
+    vim.cmd('tabclose')
+    if not ... then compare(home, 'home') end
     vim.cmd('tab sbuffer ' .. live)
     compare(vim.api.nvim_get_current_win(), 'new tab')
     vim.cmd('tabclose')
-    vim.cmd('tabnew')
-    vim.cmd('split')
-    vim.cmd('buffer ' .. live)
-    compare(vim.api.nvim_get_current_win(), 'new split')
-    vim.cmd('tabclose')
     return out
-  ]])
+  ]],
+    hidden or false
+  )
   equal(differences, {}, what .. ': options')
   local leftovers = c.lua([[
     return vim.tbl_filter(function(b)
@@ -125,6 +130,11 @@ for name, keys in pairs({
       is_clean(c, name)
     end
   )
+  T['closing it by ' .. name .. ' leaves a hidden file its options'] = ui.with_child(function(c)
+    diff(c, false, true)
+    c.input(keys)
+    is_clean(c, name, true)
+  end)
 end
 
 T['opened from the prompt it goes back there and nothing of the prompt sticks to the file'] = ui.with_child(
