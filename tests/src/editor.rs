@@ -141,7 +141,8 @@ impl Editor {
     pub fn edit(&self, name: &str) -> i64 {
         let path = self.path(name);
         self.lua(
-            "vim.cmd.edit(vim.fn.fnameescape(...)); return vim.api.nvim_get_current_buf()",
+            // Errors of the editor's own file type scripts are none of ours.
+            "vim.cmd.edit(vim.fn.fnameescape(...)); vim.v.errmsg = ''; return vim.api.nvim_get_current_buf()",
             &[json!(path)],
         )
         .as_i64()
