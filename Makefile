@@ -35,6 +35,7 @@ unit: ## Run the sidecar's own tests
 
 lua-test: setup ## Run the Lua specs in a headless Neovim
 	@$(RUN) $(NVIM) --clean --headless -l tests/lua/run.lua
+	@for spec in tests/lua/ui_*.lua; do echo "$$spec"; $(RUN) $(NVIM) --clean --headless -l "$$spec" || exit 1; done
 
 e2e: setup build ## Run the end-to-end tests: real Neovim, real sidecar, scripted agents; and the tidy test
 	@$(RUN) $(CARGO) test --release --locked -p bosun-tests

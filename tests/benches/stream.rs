@@ -18,7 +18,7 @@ const TICK_MS: u64 = 10;
 
 /// What one run cost.
 struct Figures {
-    /// From the first chunk to the end of the turn.
+    /// From the first chunk until the last one is on the screen.
     total: Duration,
     /// Patches that reached Neovim.
     patches: u64,
@@ -63,9 +63,9 @@ fn stream() -> Figures {
         steps::end_turn(),
         steps::then_polite(),
     ]);
-    editor.lua("require('bosun').open()", &[]);
     let session = editor.ask("flood");
-    editor.await_transcript(&session, "begin");
+    editor.lua("require('bosun').open({ session = ... })", &[session.as_str().into()]);
+    editor.eventually("the transcript is on the screen", || editor.screen().contains("begin"));
     editor.count_calls();
     let sidecar = editor.sidecar().pid;
     let before = (cpu_ms(editor.pid()), cpu_ms(sidecar));
@@ -82,6 +82,7 @@ fn stream() -> Figures {
         assert!(!editor.left().is_zero(), "the turn did not end");
         std::thread::sleep(Duration::from_millis(5));
     }
+    editor.eventually("the end is on the screen", || editor.screen().contains("the end of the flood"));
     let total = begin.elapsed();
     let figures = Figures {
         total,

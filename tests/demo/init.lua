@@ -1,4 +1,4 @@
--- The demo's whole configuration: the plugin from this checkout, the demo agent, and one line that says what to try.
+-- The demo's whole configuration: the plugin from this checkout, the demo agent, and some lines that say what to try.
 -- Loaded by run.sh with `nvim -u`; a person's own configuration is not read.
 
 local here = vim.fs.dirname(vim.uv.fs_realpath(debug.getinfo(1, 'S').source:sub(2)))
@@ -10,18 +10,28 @@ vim.o.mouse = 'a'
 
 require('bosun').setup({ default_agent = 'demo' })
 
-local hint = table.concat({
-  ' 1: change "Hello" below to "Good morning" and do not save ',
-  ' 2: in the chat on the right: replace morning with evening ',
-  ' 3: <CR> sends; a digit answers ',
-}, '│')
+local hints = {
+  '',
+  '   Try this:',
+  '   1  Change Hello in line 5 to Good morning. Do not save.',
+  '   2  Go to the chat (<C-w>l), and type: replace morning with evening',
+  '   3  <Esc><CR> sends. The agent asks: gd shows the change, 1 allows it.',
+  '   4  Come back (<C-w>h): u takes the change back. :qa! leaves.',
+}
+
+-- Below the last line of the file, and no part of it.
+local function show(buf)
+  local lines = vim.tbl_map(function(text) return { { text, 'Comment' } } end, hints)
+  local ns = vim.api.nvim_create_namespace('bosun-demo')
+  vim.api.nvim_buf_set_extmark(buf, ns, vim.api.nvim_buf_line_count(buf) - 1, 0, { virt_lines = lines })
+end
 
 if vim.env.BOSUN_DEMO ~= 'headless' then
   vim.api.nvim_create_autocmd('VimEnter', {
     once = true,
     callback = vim.schedule_wrap(function()
       local win = vim.api.nvim_get_current_win()
-      vim.wo[win].winbar = hint
+      show(vim.api.nvim_win_get_buf(win))
       require('bosun').open()
       -- The first step is in the file.
       vim.api.nvim_set_current_win(win)

@@ -9,8 +9,8 @@ local LIMIT = 5000
 function M.start(root)
   local dir = vim.fn.tempname()
   vim.fn.mkdir(dir, 'p')
-  local command =
-    { vim.v.progpath, '--clean', '--embed', '--headless', '--cmd', 'set rtp^=' .. vim.fn.escape(root, ' ,') }
+  local on_path = ('lua vim.opt.rtp:prepend(%q)'):format(root)
+  local command = { vim.v.progpath, '--clean', '--embed', '--headless', '--cmd', on_path }
   local chan = vim.fn.jobstart(command, {
     rpc = true,
     cwd = dir,

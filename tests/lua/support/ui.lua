@@ -103,8 +103,9 @@ local fakes = [[
 --- Starts a Neovim with the fakes in it.
 function M.child()
   local c = {}
+  local on_path = ('lua vim.opt.rtp:prepend(%q); vim.o.swapfile = false'):format(root)
   local chan = vim.fn.jobstart(
-    { vim.v.progpath, '--clean', '--embed', '--headless', '--cmd', 'set rtp^=' .. root .. ' noswapfile' },
+    { vim.v.progpath, '--clean', '--embed', '--headless', '--cmd', on_path },
     { rpc = true, on_exit = function(_, code) c.code = code end }
   )
   assert(chan > 0, 'the child did not start')

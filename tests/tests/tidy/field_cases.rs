@@ -53,7 +53,8 @@ fn wrong(row: &[String; 3], tests: &BTreeSet<String>) -> Option<String> {
     (!gone.is_empty()).then(|| format!("{id}: no such test: {}", gone.join(", ")))
 }
 
-/// Names of all test functions in Rust, and of all specs in Lua (the text in `T['…']`).
+/// Names of all test functions in Rust, and of all specs in Lua (the text in `T['…']`, or at
+/// the head of a table).
 pub fn tests() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for source in of_kind(".rs") {
@@ -70,10 +71,13 @@ pub fn tests() -> BTreeSet<String> {
         }
     }
     for source in tree().iter().filter(|s| s.path.ends_with(".lua") && s.path.starts_with("tests/")) {
+        let mut before = "";
         for line in source.text.lines().map(str::trim) {
-            let spec = line.strip_prefix("T[");
-            let quoted = spec.and_then(|s| s.split(['\'', '"']).nth(1));
+            let alone = Some(line).filter(|_| before == "{");
+            let spec = line.strip_prefix("T[").or_else(|| line.strip_prefix("{ ")).or(alone);
+            let quoted = spec.and_then(|s| s.strip_prefix('\'')).and_then(|s| s.split('\'').next());
             names.extend(quoted.map(str::to_string));
+            before = line;
         }
     }
     names
@@ -109,5 +113,6 @@ fn a_row_that_names_nothing_real_is_refused() {
 #[test]
 fn names_of_tests_are_collected() {
     assert!(tests().contains("names_of_tests_are_collected"));
+    assert!(tests().contains("cursors, marks, folds and views of all windows follow the text"));
     assert!(!tests().contains("wrong"), "functions that are no tests must not count");
 }
