@@ -10,6 +10,7 @@ mod envelope;
 mod fields;
 mod lines;
 mod process;
+mod repair;
 mod stderr;
 mod wirelog;
 

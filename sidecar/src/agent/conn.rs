@@ -317,7 +317,11 @@ impl Conn {
     async fn notified(&mut self, method: &str, params: &str) {
         match method {
             "session/update" => match decode::update(params) {
-                Ok((session, update)) => self.event(AgentEvent::Update { session, update }).await,
+                Ok((session, updates)) => {
+                    for update in updates {
+                        self.event(AgentEvent::Update { session: session.clone(), update }).await;
+                    }
+                }
                 Err(bad) => tracing::warn!(agent = self.launch.name, why = bad.0, "an update cannot be read"),
             },
             "$/cancel_request" => {
@@ -351,7 +355,7 @@ impl Conn {
             "fs/read_text_file" => decode::read_file(params).map(|(session, path, line, limit)| {
                 Box::new(move |reply| AgentEvent::ReadFile { session, path, line, limit, reply }) as _
             }),
-            "fs/write_text_file" => decode::write_file(params).map(|(session, path, content)| {
+            "fs/write_text_file" => decode::write_file(params, false).map(|(session, path, content)| {
                 Box::new(move |reply| AgentEvent::WriteFile { session, path, content, reply }) as _
             }),
             _ => {
