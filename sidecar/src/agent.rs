@@ -9,7 +9,9 @@ mod encode;
 mod envelope;
 mod fields;
 mod lines;
+mod outbox;
 mod process;
+mod repair;
 mod stderr;
 mod wirelog;
 
@@ -52,7 +54,7 @@ impl Agents {
         while self.tasks.try_join_next().is_some() {}
         if let AgentCmd::Start(launch) = cmd {
             let (commands, inbox) = mpsc::unbounded_channel();
-            let log = WireLog::open(&self.log_dir, &launch.name, &launch.env);
+            let log = WireLog::open(&self.log_dir, agent, &launch);
             let conn = conn::run(agent, *launch, inbox, self.lane.clone(), log, self.guard.clone());
             self.tasks.spawn(conn);
             self.running.insert(agent, commands);

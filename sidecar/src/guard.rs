@@ -15,6 +15,8 @@ use tokio::sync::mpsc;
 
 /// Time between TERM and KILL.
 const GRACE: Duration = Duration::from_millis(500);
+/// Times that `/proc` is looked through until nothing is found.
+const PASSES: usize = 5;
 
 /// The sidecar's end of the guard's standard input. Cheap to clone; dropping all of them is what a crash looks like.
 #[derive(Clone, Debug)]
@@ -74,27 +76,33 @@ impl GuardHandle {
 }
 
 /// The guard's own life. Returns its exit code.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the guard is a process of its own with nothing to do but wait"
-)]
 pub fn run() -> i32 {
     // Blocked, so that whatever ends the editor's terminal does not end the guard before its work is done.
     let blocked: SigSet = [Signal::SIGINT, Signal::SIGHUP, Signal::SIGTERM].into_iter().collect();
     let _ = blocked.thread_block();
     let groups = listed(std::io::stdin().lock());
-    if groups.is_empty() {
-        return 0;
-    }
-    for pgid in groups.keys() {
-        let _ = killpg(Pid::from_raw(*pgid), Signal::SIGTERM);
-    }
-    std::thread::sleep(GRACE);
-    for (pgid, marker) in &groups {
-        let _ = killpg(Pid::from_raw(*pgid), Signal::SIGKILL);
-        kill_marked(marker);
+    if !groups.is_empty() {
+        end(&groups);
     }
     0
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the guard is a process of its own with nothing to do but wait"
+)]
+fn end(groups: &BTreeMap<i32, String>) {
+    let markers: Vec<&str> = groups.values().map(String::as_str).collect();
+    let all = |signal| {
+        for pgid in groups.keys() {
+            let _ = killpg(Pid::from_raw(*pgid), signal);
+        }
+    };
+    all(Signal::SIGTERM);
+    signal_marked(&markers, Signal::SIGTERM);
+    std::thread::sleep(GRACE);
+    all(Signal::SIGKILL);
+    kill_marked(&markers);
 }
 
 /// The groups that are listed when the input ends.
@@ -113,11 +121,22 @@ fn listed(input: impl BufRead) -> BTreeMap<i32, String> {
     groups
 }
 
-/// Kills every process that carries `marker` (`NAME=value`) in the environment it was started with: descendants that
-/// left their group. Works where `/proc` does (Linux); elsewhere it does nothing.
-pub fn kill_marked(marker: &str) {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return };
+/// Kills every process that carries one of `markers` (`NAME=value`) in the environment it was started with: descendants
+/// that left their group. Works where `/proc` does (Linux); elsewhere it does nothing.
+pub fn kill_marked(markers: &[&str]) {
+    // A process that is about to die may have started another while `/proc` was read.
+    for _ in 0..PASSES {
+        if signal_marked(markers, Signal::SIGKILL) == 0 {
+            return;
+        }
+    }
+}
+
+/// Signals them once; how many there were.
+fn signal_marked(markers: &[&str], signal: Signal) -> usize {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
     let own = std::process::id();
+    let mut found = 0;
     for entry in entries.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
@@ -126,10 +145,12 @@ pub fn kill_marked(marker: &str) {
             continue;
         }
         let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-        if environ.split(|b| *b == 0).any(|var| var == marker.as_bytes()) {
-            let _ = kill(Pid::from_raw(pid as i32), Signal::SIGKILL);
+        if environ.split(|b| *b == 0).any(|var| markers.iter().any(|marker| var == marker.as_bytes())) {
+            found += 1;
+            let _ = kill(Pid::from_raw(pid as i32), signal);
         }
     }
+    found
 }
 
 #[cfg(test)]

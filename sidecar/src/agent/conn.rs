@@ -4,37 +4,35 @@
 //! the agent. One task, no locks: what the agent says becomes events in the order of the wire (updates, requests *and*
 //! replies), what we say is put in line and never waited for by anybody else. It never decides what an answer is.
 
-use std::collections::BTreeMap;
+pub mod inbound;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::envelope::Message;
+use super::encode;
 use super::lines::Lines;
+use super::outbox::{self, Outbox};
 use super::process::{self, Process};
 use super::stderr::Tail;
 use super::wirelog::{Way, WireLog};
-use super::{decode, encode, envelope};
 use crate::effect::AgentCmd;
-use crate::event::{AgentEvent, CallResult, Event};
+use crate::event::{AgentEvent, Event};
 use crate::guard::GuardHandle;
 use crate::model::*;
-use crate::reply::{Answer, Reply, WireId};
+use crate::reply::{Answer, WireId};
 
-/// Bytes that may wait for an agent that does not read. Beyond it the agent is ended, because nothing more can be said.
-pub const OUT_CAP: usize = 64 << 20;
-/// An agent that has not read for this long while bytes wait is reported as stuck.
-const STALL: Duration = Duration::from_secs(5);
-/// Requests of one agent that may be open at a time; more are refused.
-pub const REQUESTS: usize = 10_000;
 /// How long the pipes of a dead agent are still read: grandchildren may hold them open for ever.
-const LAST_BYTES: Duration = Duration::from_millis(300);
-/// Noise lines that are logged in full; the rest is only counted.
-const NOISE_LOGGED: u64 = 100;
+const LAST_BYTES: Duration = Duration::from_millis(250);
+/// What can be in a pipe at the end (the most that Linux lets one hold); read even when the time is over.
+const PIPE: usize = 1 << 20;
+/// An agent that closes a pipe is mostly about to exit; only one that is still there after this is told to.
+const AFTER_CLOSE: Duration = Duration::from_millis(250);
 
 /// A call of ours that waits.
 #[derive(Debug)]
@@ -62,19 +60,24 @@ pub struct Conn {
     log: WireLog,
     lines: Lines,
     tail: Tail,
-    /// By our id; dropped with the reply, or failed at the end.
+    /// By our id; dropped with the reply. Those that wait when the agent ends have failed with `Exited`, which carries
+    /// the cause and is the last event: an error of their own before it would only hide that.
     calls: BTreeMap<i64, Call>,
     next_id: i64,
-    /// Raw ids of requests that were not answered yet.
-    open: std::collections::HashSet<WireId>,
+    /// Raw ids of requests that were not answered yet, and how many under each: ids are the agent's own affair.
+    open: HashMap<WireId, usize>,
+    /// Sum over `open`.
+    open_count: usize,
+    /// Given to each reply handle.
     answers: mpsc::UnboundedSender<Answer>,
-    /// Not read by the agent yet, from `sent` on.
-    out: Vec<u8>,
-    sent: usize,
-    /// When the agent last took bytes, or nothing waited.
-    moved: Instant,
-    stuck: bool,
+    /// What the handles send. Bounded by the number of open requests.
+    answered: mpsc::UnboundedReceiver<Answer>,
+    out: Outbox,
     noise: u64,
+    /// What was logged already, one per shape.
+    told: HashSet<String>,
+    /// A pipe was closed by the agent: when we end it for that, and the reason.
+    closed: Option<(Instant, &'static str)>,
     ending: Option<Ending>,
 }
 
@@ -98,16 +101,17 @@ pub async fn run(
         tail: Tail::default(),
         calls: BTreeMap::new(),
         next_id: 0,
-        open: std::collections::HashSet::new(),
+        open: HashMap::new(),
+        open_count: 0,
         answers,
-        out: Vec::new(),
-        sent: 0,
-        moved: Instant::now(),
-        stuck: false,
+        answered,
+        out: Outbox::new(Instant::now()),
         noise: 0,
+        told: HashSet::new(),
+        closed: None,
         ending: None,
     };
-    conn.live(commands, answered).await;
+    conn.live(commands).await;
 }
 
 impl Conn {
@@ -115,11 +119,7 @@ impl Conn {
         let _ = self.lane.send(Event::Agent(self.agent, event)).await;
     }
 
-    async fn live(
-        mut self,
-        mut commands: mpsc::UnboundedReceiver<AgentCmd>,
-        mut answered: mpsc::UnboundedReceiver<Answer>,
-    ) {
+    async fn live(mut self, mut commands: mpsc::UnboundedReceiver<AgentCmd>) {
         let mut process = match process::spawn(self.agent, &self.launch, &self.guard) {
             Ok(process) => process,
             Err(reason) => {
@@ -136,8 +136,7 @@ impl Conn {
         let (mut from_stdout, mut from_stderr) = (vec![0; 64 << 10], vec![0; 16 << 10]);
         let status = loop {
             self.log.flush();
-            let waits = self.sent < self.out.len();
-            let alarm = self.alarm(waits);
+            let alarm = self.alarm();
             tokio::select! {
                 cmd = commands.recv(), if commands_open => match cmd {
                     Some(cmd) => self.command(cmd),
@@ -146,64 +145,85 @@ impl Conn {
                         self.end(None);
                     }
                 },
-                Some(answer) = answered.recv() => self.answer(answer),
-                n = write(&mut stdin, &self.out[self.sent..]), if waits && stdin.is_some() => {
+                Some(answer) = self.answered.recv() => self.answer(answer),
+                n = write(&mut stdin, self.out.waiting()), if !self.out.is_empty() => {
                     self.wrote(n, &mut stdin).await;
                 }
-                n = read_stdout(&mut stdout, &mut from_stdout) => {
+                n = read(&mut stdout, &mut from_stdout) => {
                     if n == 0 {
                         stdout = None;
                         self.last_line().await;
-                        self.end(Some("it closed its standard output".to_owned()));
+                        self.closed_pipe("it closed its standard output");
                     } else {
                         self.take(&from_stdout[..n]).await;
                     }
                 }
-                n = read_stderr(&mut stderr, &mut from_stderr) => {
-                    if n == 0 { stderr = None } else { self.tail.push(&from_stderr[..n]) }
-                }
+                n = read(&mut stderr, &mut from_stderr) => self.complained(&mut stderr, &from_stderr[..n]),
                 status = process.child.wait() => break status.ok(),
-                _ = tokio::time::sleep_until(alarm) => self.alarmed(waits, &process).await,
+                _ = tokio::time::sleep_until(alarm) => self.alarmed(&process).await,
             }
-            if self.ending.is_some() {
+            // What waits is still sent, for as long as the agent may take to end by itself.
+            if self.ending.as_ref().is_some_and(|ending| self.out.is_empty() || ending.steps > 0) {
                 stdin = None;
             }
         };
         self.last_bytes(stdout, stderr).await;
-        process.sweep(&self.guard);
+        process.sweep(&self.guard).await;
         self.over(status).await;
     }
 
-    /// What the next thing is that happens by itself.
-    fn alarm(&self, waits: bool) -> Instant {
-        let far = Instant::now() + Duration::from_secs(3600);
-        match &self.ending {
-            Some(ending) => ending.next,
-            None if waits && !self.stuck => self.moved + STALL,
-            None => far,
-        }
+    /// When the next thing happens by itself.
+    fn alarm(&self) -> Instant {
+        let end = self.ending.as_ref().map(|ending| ending.next);
+        let closed = self.closed.as_ref().map(|(at, _)| *at);
+        let far = || Instant::now() + Duration::from_secs(3600);
+        end.or_else(|| [closed, self.out.stalls_at()].into_iter().flatten().min()).unwrap_or_else(far)
     }
 
-    async fn alarmed(&mut self, waits: bool, process: &Process) {
+    async fn alarmed(&mut self, process: &Process) {
+        let now = Instant::now();
         if let Some(ending) = &mut self.ending {
+            if ending.next > now {
+                return;
+            }
             let (signal, then) = match ending.steps {
                 0 => (Signal::SIGTERM, process::AFTER_TERM),
                 _ => (Signal::SIGKILL, Duration::from_millis(100)),
             };
             ending.steps = ending.steps.saturating_add(1);
-            ending.next = Instant::now() + then;
+            ending.next = now + then;
             process.signal(signal);
-        } else if waits && !self.stuck {
-            self.stuck = true;
-            self.event(AgentEvent::Stuck { bytes: self.out.len() - self.sent }).await;
+        } else if let Some((_, reason)) = self.closed.take_if(|(at, _)| *at <= now) {
+            self.end(Some(reason.to_owned()));
+        } else if let Some(bytes) = self.out.stalled(now) {
+            self.event(AgentEvent::Stuck { bytes }).await;
         }
     }
 
-    /// Begins the end: standard input closes, TERM and KILL follow in bounded time.
+    /// Begins the end: what is owed to the agent is said, standard input closes, TERM and KILL follow in bounded time.
     fn end(&mut self, reason: Option<String>) {
-        if self.ending.is_none() {
-            self.ending = Some(Ending { reason, next: Instant::now() + process::AFTER_EOF, steps: 0 });
+        if self.ending.is_some() {
+            return;
         }
+        // Answers that were given before the end count.
+        while let Ok(answer) = self.answered.try_recv() {
+            self.answer(answer);
+        }
+        self.open_count = 0;
+        for (id, times) in std::mem::take(&mut self.open) {
+            let error = Err(RpcError::new(RpcError::CANCELLED, "the host ends this connection"));
+            for _ in 0..times {
+                self.say(encode::answer(&id.0, &error));
+            }
+        }
+        // Perhaps ended by `say` just now, with a reason of its own.
+        let next = Instant::now() + process::AFTER_EOF;
+        self.ending.get_or_insert(Ending { reason, next, steps: 0 });
+    }
+
+    /// The agent closed one of its pipes: it has exited, or is about to, or must be made to.
+    fn closed_pipe(&mut self, reason: &'static str) {
+        self.closed.get_or_insert((Instant::now() + AFTER_CLOSE, reason));
     }
 
     fn command(&mut self, cmd: AgentCmd) {
@@ -230,58 +250,59 @@ impl Conn {
     }
 
     fn answer(&mut self, answer: Answer) {
-        if self.open.remove(&answer.id) {
-            self.say(encode::answer(&answer.id.0, &answer.result));
+        let Some(times) = self.open.get_mut(&answer.id) else { return };
+        *times -= 1;
+        self.open_count -= 1;
+        if *times == 0 {
+            self.open.remove(&answer.id);
         }
+        self.say(encode::answer(&answer.id.0, &answer.result));
     }
 
-    /// Puts a line into the queue to the agent.
+    /// Puts a line in line for the agent.
     fn say(&mut self, line: Vec<u8>) {
-        self.log.line(Way::Out, &line);
         if self.ending.is_some() {
             return;
         }
-        if self.sent == self.out.len() {
+        self.log.line(Way::Out, &line);
+        if self.out.push(&line, Instant::now()).is_err() {
+            // Nothing more can be said, so there is nothing to be said at the end either.
             self.out.clear();
-            self.sent = 0;
-            self.moved = Instant::now();
-        }
-        self.out.extend_from_slice(&line);
-        if self.out.len() - self.sent > OUT_CAP {
-            self.end(Some(format!("it did not read {} MiB that were sent to it", OUT_CAP >> 20)));
+            let reason = format!("it did not read {} MiB that were sent to it", outbox::CAP >> 20);
+            let next = Instant::now() + process::AFTER_EOF;
+            self.ending = Some(Ending { reason: Some(reason), next, steps: 0 });
         }
     }
 
     async fn wrote(&mut self, n: std::io::Result<usize>, stdin: &mut Option<ChildStdin>) {
         match n {
             Ok(n) => {
-                self.sent += n;
-                self.moved = Instant::now();
-                if self.sent == self.out.len() || self.sent > 1 << 20 {
-                    self.out.drain(..self.sent);
-                    self.sent = 0;
-                }
-                if std::mem::take(&mut self.stuck) {
+                if self.out.took(n, Instant::now()) {
                     self.event(AgentEvent::Stuck { bytes: 0 }).await;
                 }
             }
             Err(_) => {
                 *stdin = None;
-                self.end(Some("it closed its standard input".to_owned()));
+                self.out.clear();
+                self.closed_pipe("it closed its standard input");
             }
         }
     }
 
+    /// Standard error said something, or ended.
+    fn complained(&mut self, pipe: &mut Option<ChildStderr>, bytes: &[u8]) {
+        if bytes.is_empty() {
+            *pipe = None;
+        }
+        self.tail.push(bytes, |line| self.log.line(Way::Stderr, line));
+    }
+
     async fn take(&mut self, bytes: &[u8]) {
-        match self.lines.push(bytes) {
-            Ok(lines) => {
-                for line in lines {
-                    self.line(&line).await;
-                }
-            }
-            Err(_) => {
-                self.end(Some(format!("it sent a message of more than {} MiB", super::lines::CAP >> 20)))
-            }
+        for line in self.lines.push(bytes) {
+            self.line(&line).await;
+        }
+        if self.lines.is_over() {
+            self.end(Some(format!("it sent a message of more than {} MiB", super::lines::CAP >> 20)));
         }
     }
 
@@ -291,120 +312,21 @@ impl Conn {
         }
     }
 
-    async fn line(&mut self, line: &[u8]) {
-        let parsed = envelope::parse(line);
-        if parsed.noise {
-            self.noise += 1;
-            if self.noise <= NOISE_LOGGED {
-                self.log.line(Way::Noise, line);
-            }
-        } else if !line.is_empty() {
-            self.log.line(Way::In, line);
-        }
-        for message in parsed.messages {
-            self.message(message).await;
-        }
-    }
-
-    async fn message(&mut self, message: Message) {
-        match message {
-            Message::Notification { method, params } => self.notified(&method, &params).await,
-            Message::Request { id, method, params } => self.requested(id, &method, &params).await,
-            Message::Reply { id, result } => self.replied(id, result).await,
-        }
-    }
-
-    async fn notified(&mut self, method: &str, params: &str) {
-        match method {
-            "session/update" => match decode::update(params) {
-                Ok((session, update)) => self.event(AgentEvent::Update { session, update }).await,
-                Err(bad) => tracing::warn!(agent = self.launch.name, why = bad.0, "an update cannot be read"),
-            },
-            "$/cancel_request" => {
-                if let Some(id) = decode::cancelled_request(params).map(WireId)
-                    && self.open.contains(&id)
-                {
-                    self.event(AgentEvent::CancelRequest { id }).await;
-                }
-            }
-            other => tracing::debug!(agent = self.launch.name, method = other, "notification ignored"),
-        }
-    }
-
-    async fn requested(&mut self, id: WireId, method: &str, params: &str) {
-        if self.open.len() >= REQUESTS || !self.open.insert(id.clone()) {
-            let why = "too many requests are open, or one with this id is";
-            let error = RpcError::new(RpcError::INTERNAL, why);
-            self.say(encode::answer(&id.0, &Err(error)));
-            return;
-        }
-        let reply = Reply::new(id, self.answers.clone());
-        let event = match method {
-            "session/request_permission" => decode::permission(params).map(|(session, tool, options)| {
-                Box::new(move |reply| AgentEvent::Permission {
-                    session,
-                    tool: Box::new(tool),
-                    options,
-                    reply,
-                }) as Box<dyn FnOnce(Reply) -> AgentEvent + Send>
-            }),
-            "fs/read_text_file" => decode::read_file(params).map(|(session, path, line, limit)| {
-                Box::new(move |reply| AgentEvent::ReadFile { session, path, line, limit, reply }) as _
-            }),
-            "fs/write_text_file" => decode::write_file(params).map(|(session, path, content)| {
-                Box::new(move |reply| AgentEvent::WriteFile { session, path, content, reply }) as _
-            }),
-            _ => {
-                let why = format!("method not found: {method}");
-                return reply.err(RpcError::new(RpcError::METHOD_NOT_FOUND, why));
-            }
-        };
-        match event {
-            Ok(event) => self.event(event(reply)).await,
-            Err(bad) => reply.err(RpcError::new(RpcError::INVALID_PARAMS, bad.0)),
-        }
-    }
-
-    async fn replied(&mut self, id: Option<i64>, result: Result<String, RpcError>) {
-        let Some(call) = id.and_then(|id| self.calls.remove(&id)) else {
-            tracing::warn!(agent = self.launch.name, ?id, "a reply to no open call is ignored");
-            return;
-        };
-        match (call, result) {
-            (Call::Initialize, Ok(raw)) => {
-                self.event(AgentEvent::Initialized(Box::new(decode::initialized(&raw)))).await;
-            }
-            (Call::Initialize, Err(error)) => {
-                self.end(Some(format!("it refused to initialize: {}", error.message)));
-            }
-            (Call::NewSession(call), result) => {
-                let result = result.and_then(|raw| {
-                    decode::new_session(&raw)
-                        .map(|session| CallResult::NewSession { session, raw: raw.into() })
-                });
-                self.event(AgentEvent::Reply { call, result }).await;
-            }
-            (Call::Prompt(call), result) => {
-                let result = result.map(|raw| CallResult::Prompt {
-                    stop_reason: decode::stop_reason(&raw),
-                    raw: raw.into(),
-                });
-                self.event(AgentEvent::Reply { call, result }).await;
-            }
-        }
-    }
-
-    /// Reads what a dead agent left in its pipes.
+    /// Reads what a dead agent left in its pipes: all that is in them now, and what comes in a moment.
     async fn last_bytes(&mut self, mut stdout: Option<ChildStdout>, mut stderr: Option<ChildStderr>) {
         let until = Instant::now() + LAST_BYTES;
         let (mut out, mut err) = (vec![0; 64 << 10], vec![0; 16 << 10]);
-        while stdout.is_some() || stderr.is_some() {
+        let mut bytes = 0;
+        while (stdout.is_some() || stderr.is_some()) && (bytes < PIPE || Instant::now() < until) {
             tokio::select! {
-                n = read_stdout(&mut stdout, &mut out) => {
+                biased;
+                n = read(&mut stdout, &mut out) => {
+                    bytes += n;
                     if n == 0 { stdout = None } else { self.take(&out[..n]).await }
                 }
-                n = read_stderr(&mut stderr, &mut err) => {
-                    if n == 0 { stderr = None } else { self.tail.push(&err[..n]) }
+                n = read(&mut stderr, &mut err) => {
+                    bytes += n;
+                    self.complained(&mut stderr, &err[..n]);
                 }
                 _ = tokio::time::sleep_until(until) => break,
             }
@@ -414,7 +336,13 @@ impl Conn {
 
     async fn over(mut self, status: Option<std::process::ExitStatus>) {
         use std::os::unix::process::ExitStatusExt;
+        if !self.tail.unfinished().is_empty() {
+            self.log.line(Way::Stderr, self.tail.unfinished());
+        }
         self.log.flush();
+        if self.noise > 0 {
+            tracing::info!(agent = self.launch.name, lines = self.noise, "lines that were no messages");
+        }
         let exit = Exit {
             code: status.and_then(|s| s.code()),
             signal: status.and_then(|s| s.signal()),
@@ -433,14 +361,7 @@ async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> std::io::Result<
 }
 
 /// Bytes read; 0 at the end. A pipe that is gone is never ready.
-async fn read_stdout(pipe: &mut Option<ChildStdout>, buf: &mut [u8]) -> usize {
-    match pipe {
-        Some(pipe) => pipe.read(buf).await.unwrap_or(0),
-        None => std::future::pending().await,
-    }
-}
-
-async fn read_stderr(pipe: &mut Option<ChildStderr>, buf: &mut [u8]) -> usize {
+async fn read(pipe: &mut Option<impl AsyncRead + Unpin>, buf: &mut [u8]) -> usize {
     match pipe {
         Some(pipe) => pipe.read(buf).await.unwrap_or(0),
         None => std::future::pending().await,

@@ -5,14 +5,15 @@
 //! schema crate is used outbound (`encode`) and, in tests, to check this against every update it knows.
 //! Source: https://agentclientprotocol.com/protocol/v1/prompt-turn and the pages beside it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::envelope::repair;
 use super::fields::*;
+use super::repair;
 use crate::model::*;
 
 /// Parameters that could not be read; the text names the field.
@@ -21,10 +22,9 @@ pub struct BadParams(pub String);
 
 type Decoded<T> = Result<T, BadParams>;
 
-/// Parses raw parameters; escapes that are no character are repaired.
+/// Parses raw parameters, however odd.
 fn object(raw: &str) -> Decoded<Value> {
-    let value = serde_json::from_str(raw).or_else(|_| serde_json::from_str(&repair(raw)));
-    match value {
+    match repair::value(raw) {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err(BadParams("params must be an object".into())),
         Err(error) => Err(BadParams(format!("params cannot be read: {error}"))),
@@ -35,58 +35,63 @@ fn need(value: &Value, key: &str) -> Decoded<String> {
     text(value, key).ok_or_else(|| BadParams(format!("{key} is missing or not a text")))
 }
 
-/// `session/update`: whose, and what.
-pub fn update(raw: &str) -> Decoded<(String, Update)> {
-    match object(raw) {
-        Ok(params) => {
-            let session = need(&params, "sessionId")?;
-            let body = &params["update"];
-            // Some agents leave the wrapper out.
-            let body = if body.is_object() { body } else { &params };
-            Ok((session, lift(body)))
-        }
-        Err(error) => shallow(raw).ok_or(error),
-    }
+/// `session/update`: whose, and what. More than one update when a chunk carries a list of blocks.
+pub fn update(raw: &str) -> Decoded<(String, Vec<Update>)> {
+    let params = object(raw)?;
+    let session = need(&params, "sessionId")?;
+    let body = &params["update"];
+    // Some agents leave the wrapper out.
+    let body = if body.is_object() { body } else { &params };
+    Ok((session, lift(body)))
 }
 
-/// Parameters nested too deeply to be read whole: the session is found, the rest is kept raw.
-fn shallow(raw: &str) -> Option<(String, Update)> {
-    #[derive(Deserialize)]
-    struct Shallow<'a> {
-        #[serde(rename = "sessionId")]
-        session: String,
-        #[serde(borrow)]
-        update: &'a RawValue,
-    }
-    #[derive(Deserialize)]
-    struct Kind {
-        #[serde(rename = "sessionUpdate", default)]
-        kind: String,
-    }
-    let shallow: Shallow = serde_json::from_str(raw).ok()?;
-    let kind = serde_json::from_str::<Kind>(shallow.update.get()).map(|k| k.kind).unwrap_or_default();
-    Some((shallow.session, Update::Unknown { kind, raw: shallow.update.get().into() }))
-}
-
-/// One update. What has no place in the model is kept raw.
-fn lift(body: &Value) -> Update {
+/// What has no place in the model is kept raw.
+fn lift(body: &Value) -> Vec<Update> {
     let kind = text(body, "sessionUpdate").unwrap_or_default();
-    known(&kind, body).unwrap_or_else(|| Update::Unknown { kind, raw: raw(body) })
+    let role = match kind.as_str() {
+        "user_message_chunk" => Some(Role::User),
+        "agent_message_chunk" => Some(Role::Agent),
+        "agent_thought_chunk" => Some(Role::Thought),
+        _ => None,
+    };
+    let known = match role {
+        Some(role) => chunks(role, body),
+        None => known(&kind, body).map(|update| vec![update]),
+    };
+    known.unwrap_or_else(|| vec![Update::Unknown { kind, raw: raw(body) }])
+}
+
+/// A chunk holds one block; a list of them, where it comes, is as many chunks. Elements that are no block are kept raw.
+fn chunks(role: Role, body: &Value) -> Option<Vec<Update>> {
+    let message_id = text(body, "messageId");
+    let lifted = |content| Update::Chunk { role, message_id: message_id.clone(), content };
+    match present(body, "content")? {
+        Value::Array(items) => {
+            let blocks = items.iter().filter(|item| !item.is_null());
+            Some(blocks.map(|item| lifted(any_block(item))).collect())
+        }
+        other => Some(vec![lifted(block(other)?)]),
+    }
+}
+
+/// A block, or the raw JSON of what should have been one.
+fn any_block(value: &Value) -> Content {
+    block(value).unwrap_or_else(|| Content::Other {
+        kind: text(value, "type").unwrap_or_else(|| "unknown".to_owned()),
+        raw: raw(value),
+    })
 }
 
 fn known(kind: &str, body: &Value) -> Option<Update> {
     Some(match kind {
-        "user_message_chunk" => chunk(Role::User, body)?,
-        "agent_message_chunk" => chunk(Role::Agent, body)?,
-        "agent_thought_chunk" => chunk(Role::Thought, body)?,
         "tool_call" => Update::ToolCall(tool(body)),
         "tool_call_update" => Update::ToolCallUpdate(tool(body)),
-        "plan" => Update::Plan { id: None, body: PlanBody::Items(plan_items(present(body, "entries")?)) },
+        "plan" => Update::Plan { id: None, body: PlanBody::Items(plan_items(present(body, "entries")?)?) },
         "plan_update" => {
             let plan = present(body, "plan")?;
             let items = match text(plan, "type").as_deref() {
                 Some("markdown") => PlanBody::Markdown(text(plan, "content")?),
-                Some("items") | None => PlanBody::Items(plan_items(present(plan, "entries")?)),
+                Some("items") | None => PlanBody::Items(plan_items(present(plan, "entries")?)?),
                 Some(_) => PlanBody::Other(raw(plan)),
             };
             Update::Plan { id: Some(text(plan, "planId")?), body: items }
@@ -137,26 +142,6 @@ fn known(kind: &str, body: &Value) -> Option<Update> {
         },
         _ => return None,
     })
-}
-
-fn chunk(role: Role, body: &Value) -> Option<Update> {
-    let message_id = text(body, "messageId");
-    // A list of blocks where one is expected is joined when it is all text, else it is kept raw.
-    let content = match present(body, "content")? {
-        Value::Array(items) => {
-            let blocks: Vec<Content> = items.iter().filter_map(block).collect();
-            let texts: Option<String> = blocks
-                .iter()
-                .map(|b| match b {
-                    Content::Text(t) => Some(t.as_str()),
-                    _ => None,
-                })
-                .collect();
-            Content::Text(texts?)
-        }
-        other => block(other)?,
-    };
-    Some(Update::Chunk { role, message_id, content })
 }
 
 /// A content block; a bare text counts as one.
@@ -268,8 +253,8 @@ fn diff(value: &Value) -> Option<Diff> {
     Some(Diff { path: text(value, "path")?, old: text(value, "oldText"), new: text(value, "newText")? })
 }
 
-fn plan_items(entries: &Value) -> Vec<PlanEntry> {
-    let items = entries.as_array().map(Vec::as_slice).unwrap_or_default();
+/// `None` for what is no list: a plan that cannot be read must not look like one that was emptied.
+fn plan_items(entries: &Value) -> Option<Vec<PlanEntry>> {
     let entry = |item: &Value| {
         let content = item.as_str().map(str::to_owned).or_else(|| text(item, "content"))?;
         Some(PlanEntry {
@@ -278,7 +263,7 @@ fn plan_items(entries: &Value) -> Vec<PlanEntry> {
             status: text(item, "status").unwrap_or_else(|| "pending".into()),
         })
     };
-    items.iter().filter_map(entry).collect()
+    Some(entries.as_array()?.iter().filter_map(entry).collect())
 }
 
 fn command(item: &Value) -> Option<Command> {
@@ -330,11 +315,17 @@ pub fn read_file(raw: &str) -> Decoded<(String, String, Option<u64>, Option<u64>
         None => Ok(None),
         Some(value) => whole(value).map(Some).ok_or_else(|| BadParams(format!("{key} is not a number"))),
     };
-    Ok((need(&params, "sessionId")?, need(&params, "path")?, number("line")?, number("limit")?))
+    // A limit below zero is another way to ask for everything; nothing at all would look like an empty file.
+    let limit = number("limit")?.filter(|_| !present(&params, "limit").is_some_and(negative));
+    Ok((need(&params, "sessionId")?, need(&params, "path")?, number("line")?, limit))
 }
 
-/// `fs/write_text_file`: session, path, content.
-pub fn write_file(raw: &str) -> Decoded<(String, String, String)> {
+/// `fs/write_text_file`: session, path, content. What would put replacement characters into a person's file is refused:
+/// `lossy` says that bytes of the line were replaced already.
+pub fn write_file(raw: &str, lossy: bool) -> Decoded<(String, String, String)> {
+    if lossy || matches!(repair::surrogates(raw), Cow::Owned(_)) {
+        return Err(BadParams("content holds bytes or escapes that are no Unicode characters".into()));
+    }
     let params = object(raw)?;
     let content = params["content"].as_str();
     let content = content.ok_or_else(|| BadParams("content is missing or not a text".into()))?;
@@ -353,7 +344,7 @@ pub fn cancelled_request(raw: &str) -> Option<Arc<str>> {
 
 /// The result of `initialize`. A missing capability object means that nothing is offered.
 pub fn initialized(raw_result: &str) -> AgentInfo {
-    let result = serde_json::from_str::<Value>(raw_result).unwrap_or(Value::Null);
+    let result = repair::value(raw_result).unwrap_or(Value::Null);
     let caps = &result["agentCapabilities"];
     let prompt = &caps["promptCapabilities"];
     let info = &result["agentInfo"];
@@ -375,7 +366,7 @@ pub fn initialized(raw_result: &str) -> AgentInfo {
 
 /// The result of `session/new`: the agent's id of the session.
 pub fn new_session(raw_result: &str) -> Result<String, RpcError> {
-    let value: Value = serde_json::from_str(raw_result).unwrap_or(Value::Null);
+    let value = repair::value(raw_result).unwrap_or(Value::Null);
     text(&value, "sessionId").ok_or_else(|| {
         RpcError::new(RpcError::INTERNAL, "the agent answered session/new without a session id")
     })
@@ -383,7 +374,7 @@ pub fn new_session(raw_result: &str) -> Result<String, RpcError> {
 
 /// The stop reason of `session/prompt`, as it came; a missing one is an ordinary end.
 pub fn stop_reason(raw_result: &str) -> String {
-    let value: Value = serde_json::from_str(raw_result).unwrap_or(Value::Null);
+    let value = repair::value(raw_result).unwrap_or(Value::Null);
     text(&value, "stopReason").unwrap_or_else(|| "end_turn".to_owned())
 }
 

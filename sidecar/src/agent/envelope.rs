@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::repair;
 use crate::model::RpcError;
 use crate::reply::WireId;
 
@@ -29,6 +30,8 @@ pub struct Parsed {
     pub messages: Vec<Message>,
     /// The line, or a part of it, was no message.
     pub noise: bool,
+    /// The line held bytes that are not UTF-8; they have become U+FFFD.
+    pub lossy: bool,
 }
 
 #[derive(Deserialize)]
@@ -50,22 +53,30 @@ fn present<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<&'de RawValu
     <&RawValue>::deserialize(d).map(Some)
 }
 
+/// Places in a line where a message is looked for behind other text. Bounds the work that one broken line can cost.
+const TRIES: usize = 64;
+
 /// Takes a line apart.
 pub fn parse(line: &[u8]) -> Parsed {
     let text = String::from_utf8_lossy(line);
+    let mut parsed = Parsed { lossy: matches!(text, Cow::Owned(_)), ..Parsed::default() };
     let text = text.trim();
-    let mut parsed = Parsed::default();
-    if text.is_empty() {
-        return parsed;
-    }
-    if take(text, &mut parsed) {
+    if text.is_empty() || take(text, &mut parsed) {
         return parsed;
     }
     parsed.noise = true;
-    // Text that was printed without a line end before a message: the message is still there.
-    for (at, _) in text.match_indices('{').take(64) {
-        if at > 0 && take(&text[at..], &mut parsed) {
-            break;
+    // Text that was printed without a line end before a message: the message is still there. Messages that were
+    // printed without a line end between them are all there.
+    let mut from = 0;
+    for (at, _) in text.match_indices('{').take(TRIES) {
+        if at < from {
+            continue;
+        }
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<&RawValue>();
+        if let Some(Ok(object)) = values.next() {
+            take(object.get(), &mut parsed);
+            // What stands inside an object was not said to us: a log line may well quote a message.
+            from = at + values.byte_offset();
         }
     }
     parsed
@@ -83,35 +94,23 @@ fn take(text: &str, parsed: &mut Parsed) -> bool {
     if !text.starts_with('{') {
         return false;
     }
-    let repaired;
-    let text = match serde_json::from_str::<Envelope>(text) {
-        Ok(_) => text,
-        Err(_) => {
-            repaired = repair(text);
-            &repaired
-        }
+    let found = match serde_json::from_str::<Envelope>(text) {
+        Ok(envelope) => message(&envelope),
+        // A key that occurs twice fails the typed parse; as a value, the last one wins.
+        Err(_) => repair::value(text).ok().and_then(|value| {
+            let text = value.to_string();
+            serde_json::from_str::<Envelope>(&text).ok().and_then(|envelope| message(&envelope))
+        }),
     };
-    let Ok(envelope) = serde_json::from_str::<Envelope>(text) else { return duplicate_keys(text, parsed) };
-    match message(&envelope) {
-        Some(message) => {
-            parsed.messages.push(message);
-            true
-        }
-        None => false,
-    }
-}
-
-/// A key that occurs twice fails the typed parse; as a value, the last one wins.
-fn duplicate_keys(text: &str, parsed: &mut Parsed) -> bool {
-    let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else { return false };
-    let text = value.to_string();
-    let Ok(envelope) = serde_json::from_str::<Envelope>(&text) else { return false };
-    message(&envelope).map(|message| parsed.messages.push(message)).is_some()
+    found.map(|message| parsed.messages.push(message)).is_some()
 }
 
 fn message(e: &Envelope) -> Option<Message> {
     let raw = |value: Option<&RawValue>| value.map_or("null", RawValue::get).to_owned();
-    let answers = e.result.is_some() || e.error.is_some();
+    let says = |value: Option<&RawValue>| value.is_some_and(|v| v.get() != "null");
+    // Some serializers write every field of the envelope: a call with `"result":null,"error":null` is still a call.
+    let answers =
+        says(e.result) || says(e.error) || (e.params.is_none() && (e.result.is_some() || e.error.is_some()));
     match (&e.method, e.id) {
         (Some(method), Some(id)) if !answers => Some(Message::Request {
             id: WireId(id.get().into()),
@@ -143,7 +142,7 @@ fn outcome(e: &Envelope) -> Result<String, RpcError> {
 
 /// An error of any shape: an object, a text, with or without code and message.
 fn rpc_error(raw: &str) -> RpcError {
-    let value: serde_json::Value = serde_json::from_str(raw).unwrap_or(serde_json::Value::Null);
+    let value = repair::value(raw).unwrap_or(serde_json::Value::Null);
     let code = match &value["code"] {
         serde_json::Value::String(text) => text.trim().parse().ok(),
         other => other.as_i64().or_else(|| other.as_f64().map(|n| n as i64)),
@@ -160,36 +159,6 @@ fn rpc_error(raw: &str) -> RpcError {
         message,
         data: (!data.is_null()).then(|| data.to_string().into()),
     }
-}
-
-/// Escapes of half a surrogate pair (a character split over two messages) become U+FFFD.
-pub fn repair(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let unit = |at: usize| -> Option<u16> {
-        let hex = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        u16::from_str_radix(hex, 16).ok()
-    };
-    let mut out = String::with_capacity(text.len());
-    let (mut at, mut from) = (0, 0);
-    while at < bytes.len() {
-        if bytes[at] != b'\\' {
-            at += 1;
-            continue;
-        }
-        match unit(at) {
-            Some(0xD800..=0xDBFF) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => at += 12,
-            Some(0xD800..=0xDFFF) => {
-                out.push_str(&text[from..at]);
-                out.push_str("\\ufffd");
-                at += 6;
-                from = at;
-            }
-            Some(_) => at += 6,
-            None => at += 2,
-        }
-    }
-    out.push_str(&text[from..]);
-    out
 }
 
 #[cfg(test)]

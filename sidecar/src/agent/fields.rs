@@ -32,6 +32,12 @@ pub fn whole(value: &Value) -> Option<u64> {
     }
 }
 
+/// Whether a number, or a text that is one, is below zero.
+pub fn negative(value: &Value) -> bool {
+    let number = value.as_f64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
+    number.is_some_and(|n: f64| n < 0.0)
+}
+
 /// `whole` of a key.
 pub fn count(value: &Value, key: &str) -> Option<u64> {
     value.get(key).and_then(whole)

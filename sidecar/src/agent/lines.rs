@@ -5,25 +5,36 @@
 
 /// A message of more bytes than this ends the connection in an orderly way, because it cannot be held.
 pub const CAP: usize = 256 << 20;
-
-/// A line was longer than [`CAP`].
-#[derive(Debug, PartialEq, Eq)]
-pub struct TooLong;
+/// Room that is kept between messages.
+const ROOM: usize = 1 << 20;
 
 /// Collects bytes and gives lines back.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lines {
-    /// Bytes that belong to no complete line yet, from `start` on.
+    /// Bytes that belong to no complete line yet.
     pending: Vec<u8>,
     /// Where in `pending` the search for a line end goes on.
     searched: usize,
+    /// Bytes that a line may have.
+    cap: usize,
+    /// A line was longer; everything from it on is dropped.
+    over: bool,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { pending: Vec::new(), searched: 0, cap: CAP, over: false }
+    }
 }
 
 impl Lines {
     /// Takes bytes; the complete lines in them, without their ends.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
-        self.pending.extend_from_slice(bytes);
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
+        if self.over {
+            return lines;
+        }
+        self.pending.extend_from_slice(bytes);
         let mut start = 0;
         while let Some(at) = memchr(&self.pending[self.searched..]) {
             let end = self.searched + at;
@@ -33,7 +44,18 @@ impl Lines {
         }
         self.pending.drain(..start);
         self.searched = self.pending.len();
-        if self.pending.len() > CAP { Err(TooLong) } else { Ok(lines) }
+        if self.pending.len() > self.cap {
+            self.over = true;
+            self.pending = Vec::new();
+        } else if self.pending.is_empty() {
+            self.pending.shrink_to(ROOM);
+        }
+        lines
+    }
+
+    /// Whether a line was longer than [`CAP`]. No line comes any more.
+    pub fn is_over(&self) -> bool {
+        self.over
     }
 
     /// What is left at the end of the stream, if anything: a last line without its end.
@@ -62,7 +84,7 @@ mod tests {
         let mut lines = Lines::default();
         let mut out = Vec::new();
         for piece in pieces {
-            out.extend(lines.push(piece).unwrap());
+            out.extend(lines.push(piece));
         }
         out.extend(lines.finish());
         out.into_iter().map(|l| String::from_utf8(l).unwrap()).collect()
@@ -88,8 +110,19 @@ mod tests {
         let mut lines = Lines::default();
         let piece = vec![b'x'; 64 * 1024];
         for _ in 0..320 {
-            assert!(lines.push(&piece).unwrap().is_empty());
+            assert!(lines.push(&piece).is_empty());
         }
-        assert_eq!(lines.push(b"\n").unwrap()[0].len(), 320 * 64 * 1024);
+        assert_eq!(lines.push(b"\n")[0].len(), 320 * 64 * 1024);
+        assert!(lines.pending.capacity() <= ROOM);
+    }
+
+    #[test]
+    fn a_line_over_the_cap_ends_the_stream_of_lines_but_not_those_before_it() {
+        let mut lines = Lines { cap: 8, ..Lines::default() };
+        assert_eq!(lines.push(b"one\n12345678"), [b"one"]);
+        assert!(!lines.is_over());
+        assert_eq!(lines.push(b"\ntwo\n123456789"), [&b"12345678"[..], b"two"]);
+        assert!(lines.is_over());
+        assert!(lines.push(b"\nthree\n").is_empty() && lines.finish().is_none());
     }
 }

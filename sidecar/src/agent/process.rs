@@ -46,7 +46,6 @@ pub fn spawn(agent: AgentId, launch: &Launch, guard: &GuardHandle) -> Result<Pro
     command
         .args(&launch.args)
         .current_dir(&launch.cwd)
-        .env(MARKER, &value)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -57,6 +56,8 @@ pub fn spawn(agent: AgentId, launch: &Launch, guard: &GuardHandle) -> Result<Pro
             None => command.env_remove(name),
         };
     }
+    // After the overrides: without it, descendants that left the group could not be found.
+    command.env(MARKER, &value);
     let child = command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
             format!("{:?} was not found; is it installed and on PATH?", launch.command)
@@ -83,9 +84,11 @@ impl Process {
     }
 
     /// Ends what is left of the group and of its strays at once. To be called when the direct child is gone.
-    pub fn sweep(&self, guard: &GuardHandle) {
+    pub async fn sweep(&self, guard: &GuardHandle) {
         self.signal(Signal::SIGKILL);
-        guard::kill_marked(&self.marker);
+        let marker = self.marker.clone();
+        // It reads much of `/proc`, which must not hold up the loop.
+        let _ = tokio::task::spawn_blocking(move || guard::kill_marked(&[&marker])).await;
         guard.remove(self.pgid);
     }
 }

@@ -1,12 +1,13 @@
 //! Messages of agents, well-formed and odd, and what they are lifted into.
 
 use super::*;
+use crate::agent::envelope::Message;
 
 fn lifted(json: &str) -> Update {
     let raw = format!(r#"{{"sessionId":"s","update":{json}}}"#);
-    let (session, update) = update(&raw).expect("an update");
-    assert_eq!(session, "s");
-    update
+    let (session, mut updates) = update(&raw).expect("an update");
+    assert_eq!((session.as_str(), updates.len()), ("s", 1));
+    updates.remove(0)
 }
 
 fn chunk_text(json: &str) -> Option<String> {
@@ -83,9 +84,28 @@ fn a_chunk_of_an_odd_shape_keeps_its_text() {
     };
     assert_eq!(text(r#"{"type":"text"}"#).as_deref(), Some(""));
     assert_eq!(text(r#""bare""#).as_deref(), Some("bare"));
-    assert_eq!(text(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#).as_deref(), Some("ab"));
     assert_eq!(text(r#"{"text":"no type"}"#).as_deref(), Some("no type"));
     assert_eq!(text(r#"{"type":"hologram","x":1}"#), None);
+}
+
+#[test]
+fn a_chunk_with_a_list_of_blocks_is_as_many_chunks() {
+    let raw = r#"{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":
+        [{"type":"text","text":"a"},7,{"type":"image","data":"AA==","mimeType":"image/png"},"b",null]}}"#;
+    let shown: Vec<String> = update(raw)
+        .unwrap()
+        .1
+        .iter()
+        .map(|u| match u {
+            Update::Chunk { role: Role::Agent, message_id: Some(m), content } if m == "m" => match content {
+                Content::Text(text) => text.clone(),
+                Content::Other { kind, raw } => format!("{kind} {}", raw.len()),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(shown, ["a", "unknown 1", "image 53", "b"]);
 }
 
 #[test]
@@ -147,12 +167,42 @@ fn both_spellings_of_the_mode_are_read() {
 }
 
 #[test]
-fn a_session_id_may_be_a_number_and_nesting_may_be_deep() {
+fn a_session_id_may_be_a_number() {
     assert_eq!(update(r#"{"sessionId":5,"update":{"sessionUpdate":"q"}}"#).unwrap().0, "5");
-    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
-    let raw = format!(r#"{{"sessionId":"s","update":{{"sessionUpdate":"q","x":{deep}}}}}"#);
-    assert!(matches!(update(&raw).unwrap().1, Update::Unknown { kind, .. } if kind == "q"));
     assert!(update("null").is_err());
+}
+
+#[test]
+fn deep_nesting_in_one_field_costs_no_other_field() {
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    let json = format!(r#"{{"sessionUpdate":"tool_call","toolCallId":"t","rawInput":{deep},"title":"T"}}"#);
+    let Update::ToolCall(tool) = lifted(&json) else { panic!("no tool call") };
+    assert_eq!(tool.title.set().map(String::as_str), Some("T"));
+    assert_eq!(tool.raw_input.set().map(|raw| raw.matches('[').count()), Some(300));
+    let json = format!(
+        r#"{{"_meta":{deep},"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"x"}}}}"#
+    );
+    assert_eq!(chunk_text(&json).as_deref(), Some("x"));
+    assert_eq!(stop_reason(&format!(r#"{{"_meta":{deep},"stopReason":"refusal"}}"#)), "refusal");
+    assert_eq!(new_session(&format!(r#"{{"sessionId":"a","models":{deep}}}"#)).as_deref(), Ok("a"));
+}
+
+#[test]
+fn half_a_character_in_a_result_does_not_lose_the_result() {
+    let info = initialized(r#"{"protocolVersion":1,"agentInfo":{"name":"n\ud83d","version":"1"}}"#);
+    assert_eq!((info.protocol_version, info.name.as_str()), (1, "n\u{FFFD}"));
+}
+
+#[test]
+fn a_plan_that_cannot_be_read_does_not_look_emptied() {
+    for entries in ["{}", "\"a\"", "null"] {
+        let json = format!(r#"{{"sessionUpdate":"plan","entries":{entries}}}"#);
+        assert_eq!(kind_of_unknown(&json).as_deref(), Some("plan"), "{entries}");
+    }
+    assert!(matches!(
+        lifted(r#"{"sessionUpdate":"plan","entries":[]}"#),
+        Update::Plan { body: PlanBody::Items(items), .. } if items.is_empty()
+    ));
 }
 
 #[test]
@@ -186,6 +236,10 @@ fn numbers_of_a_read_are_taken_however_they_are_written() {
     assert_eq!(read("\"3\""), Ok(Some(3)));
     assert_eq!(read("null"), Ok(None));
     assert_eq!(read("[]"), Err(BadParams("line is not a number".into())));
+    let limit =
+        |limit: &str| read_file(&format!(r#"{{"sessionId":"s","path":"/a","limit":{limit}}}"#)).unwrap().3;
+    assert_eq!((limit("2.0"), limit("0"), limit("null")), (Some(2), Some(0), None));
+    assert_eq!((limit("-1"), limit("\"-1\""), limit("-0.5")), (None, None, None));
 }
 
 #[test]
@@ -194,7 +248,7 @@ fn bad_parameters_name_the_field() {
     assert_eq!(read_file("[]"), Err(BadParams("params must be an object".into())));
     assert_eq!(read_file(r#"{"sessionId":"s"}"#), Err(BadParams("path is missing or not a text".into())));
     assert_eq!(
-        write_file(r#"{"sessionId":"s","path":"/a","content":null}"#),
+        write_file(r#"{"sessionId":"s","path":"/a","content":null}"#, false),
         Err(BadParams("content is missing or not a text".into()))
     );
 }
@@ -219,4 +273,53 @@ fn a_stop_reason_is_taken_as_it_came() {
     assert_eq!(stop_reason("null"), "end_turn");
     assert!(new_session("{}").is_err());
     assert_eq!(new_session(r#"{"sessionId":3}"#).unwrap(), "3");
+}
+
+#[test]
+fn a_write_never_puts_replacement_characters_into_a_file() {
+    let write = |content: &str, lossy| {
+        write_file(&format!(r#"{{"sessionId":"s","path":"/a","content":"{content}"}}"#), lossy)
+    };
+    assert_eq!(write("\\ud83d\\ude00 \u{FFFD}", false).unwrap().2, "😀 \u{FFFD}");
+    assert!(write("a\\ud83d", false).unwrap_err().0.contains("content"));
+    assert!(write("a", true).is_err());
+}
+
+/// What a recorded line is to us, in one line.
+fn told(message: Message) -> String {
+    match message {
+        Message::Notification { method, params } if method == "session/update" => match update(&params) {
+            Ok((session, updates)) => format!("{session}: {updates:?}"),
+            Err(bad) => bad.0,
+        },
+        Message::Notification { method, .. } => format!("tells {method}"),
+        Message::Request { id, method, params } => match method.as_str() {
+            "session/request_permission" => format!("{} asks {:?}", id.0, permission(&params)),
+            "fs/read_text_file" => format!("{} reads {:?}", id.0, read_file(&params)),
+            "fs/write_text_file" => format!("{} writes {:?}", id.0, write_file(&params, false)),
+            _ => format!("{} wants {method}", id.0),
+        },
+        Message::Reply { id, result: Ok(raw) } => {
+            let info = initialized(&raw);
+            let (session, stop) = (new_session(&raw).ok(), stop_reason(&raw));
+            format!("{id:?} is answered: {} {:?}, {session:?}, {stop}", info.protocol_version, info.name)
+        }
+        Message::Reply { id, result: Err(error) } => format!("{id:?} fails: {error:?}"),
+    }
+}
+
+#[test]
+fn recorded_lines_of_real_agents_are_read_as_before() {
+    let lines = include_str!("../fixtures/recorded.jsonl");
+    let mut out = String::new();
+    for line in lines.lines() {
+        let parsed = crate::agent::envelope::parse(line.as_bytes());
+        assert!(!parsed.noise && parsed.messages.len() == 1, "{line}");
+        for message in parsed.messages {
+            out.push_str(&told(message));
+            out.push('\n');
+        }
+    }
+    assert!(!out.contains("Unknown {"), "{out}");
+    expect_test::expect_file!["../fixtures/recorded.txt"].assert_eq(&out);
 }

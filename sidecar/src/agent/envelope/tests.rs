@@ -70,10 +70,8 @@ fn text_between_messages_is_noise_and_costs_no_message() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_repaired() {
+fn half_a_surrogate_pair_does_not_lose_the_message() {
     check(r#"{"method":"m","params":{"t":"a\ud83d"}}"#, r#"tells m {"t":"a\ud83d"}"#);
-    assert_eq!(repair(r#""a\ud83db""#), r#""a\ufffdb""#);
-    assert_eq!(repair(r#""\ud83d\ude00 \\ud83d""#), r#""\ud83d\ude00 \\ud83d""#);
 }
 
 #[test]
@@ -92,4 +90,58 @@ fn a_key_that_occurs_twice_counts_the_last_time() {
 fn deep_nesting_is_no_reason_to_lose_a_message() {
     let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
     assert!(show(&format!(r#"{{"method":"m","params":{deep}}}"#)).starts_with("tells m [[["));
+}
+
+#[test]
+fn a_call_that_spells_out_empty_fields_is_still_a_call() {
+    check(r#"{"id":0,"method":"m","params":{},"result":null,"error":null}"#, "request 0 m {}");
+    check(r#"{"id":null,"method":"m","params":{},"error":null}"#, "request null m {}");
+    check(r#"{"id":3,"method":"m","result":null}"#, "reply Some(3) null");
+    check(r#"{"id":3,"method":"m","params":{},"error":{"code":1,"message":"x"}}"#, "error Some(3) 1 x");
+    check(r#"{"id":3,"method":null,"result":{}}"#, "reply Some(3) {}");
+}
+
+#[test]
+fn messages_that_are_glued_together_are_all_there() {
+    check(r#"{"method":"a"}{"id":1,"result":2}"#, "tells a null; reply Some(1) 2; noise");
+    check(r#"{"method":"a"} trailing words"#, "tells a null; noise");
+    check(r#"{"level":"debug","sent":{"id":0,"method":"a"}}"#, "noise");
+    check(r#"log {x} {"method":"a","params":{"b":{}}}"#, r#"tells a {"b":{}}; noise"#);
+}
+
+#[test]
+fn a_broken_line_of_any_size_costs_little() {
+    for piece in ["{", "{\"a\":", "[{", "{}", "\\ud83d{"] {
+        let line = piece.repeat(200_000);
+        assert!(parse(line.as_bytes()).messages.is_empty());
+    }
+}
+
+#[test]
+fn bytes_that_were_replaced_are_told() {
+    assert!(parse(b"{\"method\":\"m\",\"params\":{\"t\":\"\xff\"}}").lossy);
+    assert!(!parse(r#"{"method":"é"}"#.as_bytes()).lossy);
+}
+
+#[test]
+fn odd_errors_keep_what_they_say() {
+    check(r#"{"id":3,"error":{"code":"-32000","message":{"why":1}}}"#, r#"error Some(3) -32000 {"why":1}"#);
+    check(r#"{"id":3,"error":false}"#, "error Some(3) -32603 the agent gave an error without a message");
+    check(r#"{"id":3,"error":{"code":1,"message":"half \ud83d"}}"#, "error Some(3) 1 half \u{FFFD}");
+    check(r#"{"id":"x","result":1}"#, "reply None 1");
+    check(r#"{"id":1e300,"result":1}"#, &format!("reply Some({}) 1", i64::MAX));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_line_of_bytes_is_too_odd_to_be_looked_at(line: Vec<u8>) {
+        parse(&line);
+    }
+
+    #[test]
+    fn a_message_survives_any_text_before_it(noise in "[^{\\[\r\n]{0,40}") {
+        let line = format!(r#"{noise}{{"method":"m","params":{{"a":1}}}}"#);
+        let parsed = parse(line.as_bytes());
+        proptest::prop_assert_eq!(parsed.messages.len(), 1);
+    }
 }
