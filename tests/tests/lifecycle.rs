@@ -20,8 +20,9 @@ fn a_killed_agent_ends_its_turn_with_its_last_words_and_a_prompt_restarts_it() {
     let editor = Setup::new().start();
     let agent = editor.script(&[
         auto(),
-        json!({"when_exists": editor.aside("died"), "then": [prompt(), say("back again"), end_turn()], "else": [
-            prompt(), say("working"), ask(1, tool(), allow_or_reject()), json!({"stderr": "out of memory"}),
+        prompt(),
+        json!({"when_exists": editor.aside("died"), "then": [say("back again"), end_turn()], "else": [
+            say("working"), ask(1, tool(), allow_or_reject()), json!({"stderr": "out of memory"}),
             gate(&editor.aside("die")), touch(&editor.aside("died")), json!({"kill_self": 9}),
         ]}),
     ]);
