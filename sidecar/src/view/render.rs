@@ -45,7 +45,7 @@ pub const GROUPS: &[&str] = &[
 /// Characters of a one-line form.
 const ONE_LINE: usize = 200;
 /// Characters of a folded thought.
-const THOUGHT: usize = 80;
+const THOUGHT: usize = 48;
 
 /// Bytes `[col, end)` of a line that stand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
