@@ -124,7 +124,11 @@ impl App {
             match effect {
                 Effect::AskWrite(ask) => {
                     let approved = self.sessions.approved_diffs(&ask.session);
-                    let more = if locate::covers(&ask.path, ask.live.as_deref(), &ask.content, approved) {
+                    let cwd = self.sessions.cwd(&ask.session).unwrap_or(&ask.path).to_owned();
+                    let file = locate::File { real: &ask.path, told: &ask.told, cwd: &cwd };
+                    let more = if locate::covers(&file, ask.live.as_deref(), &ask.content, approved) {
+                        // Allowed once is allowed once.
+                        self.sessions.spend_approvals(&ask.session, |diff| file.is(&diff.path));
                         self.workspace.decide(ask.op, true)
                     } else {
                         self.sessions.ask_write(ask, now)

@@ -38,6 +38,8 @@ pub struct WriteAsk {
     pub session: SessionKey,
     /// Real path.
     pub path: PathBuf,
+    /// The path as the agent named it.
+    pub told: PathBuf,
     /// Text that would be replaced; `None` when the file does not exist yet.
     pub live: Option<String>,
     /// What would land.

@@ -146,6 +146,13 @@ impl Sessions {
         self.index(key).map_or(&[], |i| &self.list[i].approved)
     }
 
+    /// These approvals have been used, or are taken back.
+    pub fn spend_approvals(&mut self, key: &SessionKey, spent: impl Fn(&Diff) -> bool) {
+        if let Some(i) = self.index(key) {
+            self.list[i].approved.retain(|diff| !spent(diff));
+        }
+    }
+
     /// What queries see, in order of creation.
     pub fn states(&self) -> Vec<SessionState> {
         self.list.iter().map(|s| s.snapshot(waiting(&self.questions, s))).collect()

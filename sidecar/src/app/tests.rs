@@ -226,6 +226,107 @@ fn a_write_that_an_allowed_permission_has_shown_is_not_asked_for_again() {
     assert!(world.edit().is_some());
 }
 
+/// Asks for permission with a diff and answers with this option.
+fn permit(world: &mut World, path: &str, old: Option<&str>, new: &str, option: &str) {
+    let reply = world.reply();
+    let diff = Diff { path: path.into(), old: old.map(str::to_owned), new: new.into() };
+    world.agent_says(AgentEvent::Permission {
+        session: "acp".into(),
+        tool: Box::new(ToolPatch {
+            id: "t".into(),
+            content: Patch::Set(vec![ToolContent::Diff(diff)]),
+            ..ToolPatch::default()
+        }),
+        options: vec![
+            PermissionOption { id: "yes".into(), name: "Yes".into(), kind: OptionKind::AllowOnce },
+            PermissionOption { id: "no".into(), name: "No".into(), kind: OptionKind::RejectOnce },
+        ],
+        reply,
+    });
+    let question = world.questions().pop().expect("a question");
+    world.action(Action::Answer { question: question.id, option: option.into() });
+    world.answered();
+}
+
+/// The edit that is asked for lands, and the mirror shows it.
+fn land(world: &mut World, tick: u64, text: &str) {
+    let op = world.edit().expect("an edit").op;
+    let lines = text.lines().map(|line| line.as_bytes().to_vec()).collect();
+    world.apply(Event::Nvim(NvimEvent::BufLines {
+        buf: BufId(3),
+        tick: Some(tick),
+        first: 0,
+        last: None,
+        lines,
+        more: false,
+    }));
+    let outcome = EditOutcome::Done { tick, saved: true, modified: false };
+    world.apply(Event::Nvim(NvimEvent::EditDone { op, outcome }));
+    world.effects.clear();
+}
+
+#[test]
+fn an_approval_is_good_for_one_write() {
+    let mut world = World::ready("one\n");
+    world.prompt("go");
+    world.read();
+    permit(&mut world, FILE, Some("one\n"), "two\n", "yes");
+    world.write("two\n");
+    land(&mut world, 7, "two\n");
+    // The person takes it back; the agent reads that and writes the same again.
+    world.apply(Event::Nvim(NvimEvent::BufLines {
+        buf: BufId(3),
+        tick: Some(9),
+        first: 0,
+        last: None,
+        lines: vec![b"one".to_vec()],
+        more: false,
+    }));
+    world.read();
+    world.write("two\n");
+    assert_eq!(world.questions().len(), 1);
+    assert!(world.edit().is_none());
+}
+
+#[test]
+fn a_later_refusal_takes_an_approval_back() {
+    let mut world = World::ready("one\n");
+    world.prompt("go");
+    world.read();
+    permit(&mut world, FILE, Some("one\n"), "two\n", "yes");
+    permit(&mut world, FILE, Some("one\n"), "two\n", "no");
+    world.write("two\n");
+    assert_eq!(world.questions().len(), 1);
+}
+
+#[test]
+fn an_approval_for_a_new_file_does_not_cover_a_text_that_is_there() {
+    let mut world = World::ready("mine\n");
+    world.prompt("go");
+    world.read();
+    permit(&mut world, FILE, None, "agent\n", "yes");
+    world.write("agent\n");
+    assert_eq!(world.questions().len(), 1, "the person has not seen that their text would go");
+}
+
+#[test]
+fn an_approval_with_a_relative_path_is_for_that_file_of_the_session_only() {
+    let mut world = World::ready("one\n");
+    world.prompt("go");
+    world.read();
+    permit(&mut world, "sub/a.txt", Some("one\n"), "two\n", "yes");
+    world.write("two\n");
+    assert_eq!(world.questions().len(), 1);
+    world.action(Action::Cancel { session: key() });
+
+    let mut world = World::ready("one\n");
+    world.prompt("go");
+    world.read();
+    permit(&mut world, "./a.txt", Some("one\n"), "two\n", "yes");
+    world.write("two\n");
+    assert!(world.questions().is_empty() && world.edit().is_some());
+}
+
 #[test]
 fn a_cancel_answers_everything_that_is_open() {
     let mut world = World::ready("one\ntwo\n");

@@ -216,6 +216,8 @@ impl Sessions {
                     if allowed {
                         self.list[i].approved.extend(diffs);
                     } else if refused {
+                        // The latest word on a file counts.
+                        self.list[i].approved.retain(|old| !diffs.iter().any(|new| new.path == old.path));
                         self.list[i].transcript.tool_refused(card);
                     }
                 }

@@ -349,6 +349,7 @@ pub(super) fn cancelled(wire: &str) -> String {
 
 pub(super) fn write_ask(op: u64, path: &str) -> WriteAsk {
     WriteAsk {
+        told: path.into(),
         op: OpId(op),
         session: key(),
         path: path.into(),

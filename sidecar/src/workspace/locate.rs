@@ -20,23 +20,23 @@ pub struct Proposal {
     pub alone: bool,
 }
 
-/// Whether what a person has approved in this turn gives exactly this content for this file. `path` is real; `live` is
-/// `None` when the file does not exist.
-pub fn covers(path: &Path, live: Option<&str>, content: &str, approved: &[Diff]) -> bool {
+/// Whether what a person has approved in this turn gives exactly this content for this file. `live` is `None` when the
+/// file does not exist. A diff without an old text was shown as a new file: it never covers a text that is there.
+pub fn covers(file: &File, live: Option<&str>, content: &str, approved: &[Diff]) -> bool {
     let live = live.unwrap_or("");
     // Several approved diffs of one file add up; one that is not found may have landed before.
     let mut sum = Cow::Borrowed(live);
-    for diff in approved.iter().filter(|d| same_path(path, &d.path)) {
-        if diff.new == content && is_whole(live, diff) {
+    for diff in approved.iter().filter(|d| file.is(&d.path)) {
+        let shown = |live: &str| {
+            let new_file = diff.old.as_deref().unwrap_or("").is_empty();
+            let one = propose(live, diff);
+            (!one.alone && (!new_file || live.is_empty())).then_some(one.text)
+        };
+        if shown(live).as_deref() == Some(content) {
             return true;
         }
-        let one = propose(live, diff);
-        if !one.alone && one.text == content {
-            return true;
-        }
-        let next = propose(&sum, diff);
-        if !next.alone {
-            sum = Cow::Owned(next.text);
+        if let Some(next) = shown(&sum) {
+            sum = Cow::Owned(next);
         }
         if *sum == *content && sum != live {
             return true;
@@ -103,21 +103,37 @@ fn count(live: &str, old: &str) -> usize {
     n
 }
 
-/// Absolute paths must be equal once `.` and `..` are gone; a relative one must be the end of the path.
-fn same_path(path: &Path, told: &str) -> bool {
+/// A file by all the names it goes by.
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    /// Its real path.
+    pub real: &'a Path,
+    /// As the agent named it in its request.
+    pub told: &'a Path,
+    /// Where relative names start.
+    pub cwd: &'a Path,
+}
+
+impl File<'_> {
+    /// Whether a diff's path names this file; `.` and `..` are taken by their letters.
+    pub fn is(&self, name: &str) -> bool {
+        let name = clean(&self.cwd.join(name));
+        !name.as_os_str().is_empty() && (name == self.real || name == clean(self.told))
+    }
+}
+
+fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
-    for part in Path::new(told).components() {
+    for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => {
-                if !clean.pop() {
-                    return false;
-                }
+                clean.pop();
             }
             part => clean.push(part),
         }
     }
-    !clean.as_os_str().is_empty() && if clean.is_absolute() { clean == path } else { path.ends_with(clean) }
+    clean
 }
 
 #[cfg(test)]
@@ -159,41 +175,57 @@ mod tests {
         assert!(check("fox\n", Some("fo\n"), "y\n").1.is_some(), "no newline is made up inside a line");
     }
 
+    fn file(real: &str) -> File<'_> {
+        File { real: Path::new(real), told: Path::new(real), cwd: Path::new("/p") }
+    }
+
     #[test]
     fn an_approved_diff_covers_exactly_its_own_result() {
-        let p = Path::new("/p/a");
+        let p = file("/p/a");
         let live = Some("a\nb\nc\n");
         let ok = [diff(Some("b"), "B")];
-        assert!(covers(p, live, "a\nB\nc\n", &ok));
-        assert!(!covers(p, live, "a\nB\nC\n", &ok));
-        assert!(!covers(p, live, "B", &ok), "a fragment is not the file");
-        assert!(!covers(Path::new("/p/b"), live, "a\nB\nc\n", &ok));
-        assert!(!covers(p, Some("b\nb\n"), "B\nb\n", &ok));
-        assert!(covers(p, None, "n", &[diff(None, "n")]));
-        assert!(!covers(p, live, "a\nb\nc\n", &[]));
+        assert!(covers(&p, live, "a\nB\nc\n", &ok));
+        assert!(!covers(&p, live, "a\nB\nC\n", &ok));
+        assert!(!covers(&p, live, "B", &ok), "a fragment is not the file");
+        assert!(!covers(&file("/p/b"), live, "a\nB\nc\n", &ok));
+        assert!(!covers(&p, Some("b\nb\n"), "B\nb\n", &ok));
+        assert!(covers(&p, None, "n", &[diff(None, "n")]));
+        assert!(!covers(&p, live, "a\nb\nc\n", &[]));
+    }
+
+    #[test]
+    fn a_new_file_covers_no_text_that_is_there() {
+        for old in [None, Some("")] {
+            assert!(!covers(&file("/p/a"), Some("mine\n"), "n\n", &[diff(old, "n\n")]));
+            assert!(covers(&file("/p/a"), Some(""), "n\n", &[diff(old, "n\n")]));
+        }
+        assert!(!covers(&file("/p/a"), Some("newer\n"), "n\n", &[diff(Some("older\n"), "n\n")]));
     }
 
     #[test]
     fn two_approved_diffs_of_one_file_add_up() {
         let ok = [diff(Some("a\n"), "A\n"), diff(Some("c\n"), "C\n")];
-        assert!(covers(Path::new("/p/a"), Some("a\nb\nc\n"), "A\nb\nC\n", &ok));
-        assert!(covers(Path::new("/p/a"), Some("A\nb\nc\n"), "A\nb\nC\n", &ok));
+        assert!(covers(&file("/p/a"), Some("a\nb\nc\n"), "A\nb\nC\n", &ok));
+        assert!(covers(&file("/p/a"), Some("A\nb\nc\n"), "A\nb\nC\n", &ok));
     }
 
     #[test]
-    fn relative_paths_match_by_their_end_and_by_components() {
-        let p = Path::new("/p/src/a.rs");
+    fn a_name_means_one_file() {
+        let p = file("/p/src/a.rs");
         for (told, want) in [
             ("src/a.rs", true),
-            ("./a.rs", true),
-            ("x/../a.rs", true),
+            ("./src/a.rs", true),
+            ("x/../src/a.rs", true),
             ("/p/./src/a.rs", true),
+            ("a.rs", false),
             ("c/a.rs", false),
             ("../a.rs", false),
             ("/src/a.rs", false),
             ("", false),
         ] {
-            assert_eq!(same_path(p, told), want, "{told}");
+            assert_eq!(p.is(told), want, "{told}");
         }
+        let link = File { real: Path::new("/real/a"), told: Path::new("/p/link"), cwd: Path::new("/p") };
+        assert!(link.is("link") && link.is("/real/a") && !link.is("a"));
     }
 }

@@ -263,6 +263,7 @@ impl Workspace {
             op: id,
             session: op.session.clone(),
             path: real,
+            told: op.path.clone(),
             live: live.as_ref().map(|l| l.wire().text),
             content: new.wire().text,
             buf,
