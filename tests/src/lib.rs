@@ -5,6 +5,6 @@ pub mod model;
 pub mod procs;
 pub mod script;
 
-pub use editor::{Editor, Setup};
+pub use editor::{Editor, Scripted, Setup};
 pub use script::record::Recorded;
 pub use script::steps;

@@ -120,14 +120,14 @@ impl WireLog {
     /// cannot be told any more: as much as the longest one is left out.
     fn masked(&self, line: &[u8], cut: bool) -> String {
         let longest = self.secrets.first().map_or(0, String::len);
-        let mut text = String::from_utf8_lossy(&line[..line.len().min(MESSAGE + longest)]).into_owned();
+        let mut text = String::from_utf8_lossy(&line[..line.len().min(MESSAGE)]).into_owned();
         for secret in &self.secrets {
             if text.contains(secret.as_str()) {
                 text = text.replace(secret.as_str(), "***");
             }
         }
         if cut {
-            text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest).min(MESSAGE)));
+            text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest)));
         }
         text
     }

@@ -134,7 +134,7 @@ fn an_agent_that_closes_its_input_and_lives_on_is_ended_and_the_reason_says_so()
 
 #[test]
 fn a_grandchild_that_never_stops_talking_does_not_hold_up_the_end() {
-    let seen = play("(while :; do echo noise; done) & exit 0", &[], |_, _| {});
+    let seen = play("yes & exit 0", &[], |_, _| {});
     assert_eq!(seen.exit.code, Some(0));
     assert!(seen.took < Duration::from_secs(5), "{:?}", seen.took);
 }
@@ -149,6 +149,28 @@ fn everything_an_agent_wrote_before_it_died_is_delivered_first() {
     let seen = play(&script, &[], |_, _| {});
     let kinds = texts(&seen);
     assert_eq!((kinds.len(), kinds.last().map(String::as_str)), (10, Some("last")));
+}
+
+#[test]
+fn what_comes_through_the_pipe_right_behind_the_end_is_delivered() {
+    let wait = "p=$$; (while kill -0 $p 2>/dev/null; do :; done;";
+    let seen = play(&format!("{wait} echo '{}'; echo bye >&2) & exit 0", update("late")), &[], |_, _| {});
+    assert_eq!((texts(&seen), seen.exit.stderr), (vec!["late".to_owned()], vec!["bye".to_owned()]));
+}
+
+#[test]
+fn the_group_ends_also_where_no_marker_can_be_found() {
+    let mut group = 0;
+    play("env -i sleep 60 >/dev/null 2>&1 & exit 0", &[], |_, event| {
+        if let AgentEvent::Started { pgid } = event {
+            group = *pgid;
+        }
+    });
+    let until = Instant::now() + Duration::from_secs(5);
+    while nix::sys::signal::killpg(nix::unistd::Pid::from_raw(group), None).is_ok() {
+        assert!(Instant::now() < until, "the group is still there");
+        std::thread::yield_now();
+    }
 }
 
 #[test]
