@@ -80,9 +80,10 @@ fn a_question_shows_what_it_was_told_and_says_when_that_is_nothing() {
     let shown = |tool: Value| {
         let editor = Setup::new().file("a.txt", "one\ntwo\n").start();
         let (agent, question) = question(&editor, tool, allow_or_reject());
+        let session = question["session"].as_str().expect("a session");
+        let transcript = editor.await_transcript(session, "Reject");
         editor.answer(&question, "reject_once");
         assert_eq!(editor.turn_end(1), "end_turn");
-        let transcript = editor.transcript(question["session"].as_str().expect("a session"));
         editor.assert_sound(&agent);
         (transcript, question["files"].clone())
     };
@@ -179,9 +180,7 @@ fn odd_options_are_offered_as_they_are_and_nothing_is_allowed_by_chance() {
         assert_eq!(outcome(&agent.read(), 1), expected, "{answer}");
         editor.assert_sound(&agent);
     };
-    let cancelled = json!({"outcome": "cancelled"});
-    ask_with(json!([]), "cancelled", cancelled.clone());
-    ask_with(json!([{"optionId": "a", "name": "A", "kind": "allow_once"}]), "reject_once", cancelled);
+    ask_with(json!([]), "cancelled", json!({"outcome": "cancelled"}));
     let odd = json!([
         {"optionId": "p", "name": "Persist\nnow \u{1b}[31m", "kind": "allow_persistent"},
         {"optionId": "q", "name": "None", "kind": null},
@@ -201,13 +200,28 @@ fn odd_options_are_offered_as_they_are_and_nothing_is_allowed_by_chance() {
     ask_with(double, "same", selected("same"));
 }
 
+// B61
+#[test]
+fn refusing_works_also_where_no_option_refuses() {
+    let editor = Setup::new().start();
+    let options = json!([{"optionId": "a", "name": "A", "kind": "allow_once"}]);
+    let (agent, question) = question(&editor, tool("t", "x"), options);
+    editor.answer(&question, "reject_once");
+    assert_eq!(editor.turn_end(1), "end_turn");
+    assert_eq!(outcome(&agent.read(), 1), json!({"outcome": "cancelled"}));
+    editor.assert_sound(&agent);
+}
+
 #[test]
 fn an_option_that_is_not_offered_leaves_the_question_open() {
     let editor = Setup::new().start();
     let (agent, question) =
         question(&editor, tool("t", "x"), json!([{"optionId": "a", "name": "A", "kind": "allow_once"}]));
-    editor.answer(&question, "allow_always");
-    editor.answer(&question, "nonsense");
+    for option in ["allow_always", "nonsense"] {
+        let why = editor.try_answer(&question, option).expect_err("it is not offered");
+        assert!(why.contains(option), "{why}");
+    }
+    editor.await_pending(1);
     editor.exec("Bosun answer a");
     assert_eq!(editor.turn_end(1), "end_turn");
     assert_eq!(outcome(&agent.read(), 1), selected("a"));
@@ -365,6 +379,7 @@ fn nothing_in_a_title_or_a_command_can_hide_or_be_run() {
     editor.exec("Bosun open");
     editor.exec("stopinsert");
     editor.exec("Bosun pending");
+    editor.await_transcript(&session, "; rm -rf /");
     editor.eventually("the question on the screen", || editor.screen().contains("rm -rf ~"));
     editor.exec("redraw!");
     let everywhere = [question.to_string(), editor.transcript(&session), editor.screen()];
