@@ -14,7 +14,8 @@ local winbar = require('bosun.winbar')
 
 -- The session that the chat shows, or would show when opened.
 local current = nil
--- By tabpage: { layout, sizes } from before the column was opened, to give windows their sizes back.
+-- By tabpage: { layout, sizes, screen } from before the column was opened, to give windows their sizes back; on a
+-- screen of another size those sizes mean nothing.
 local before = {}
 
 local function id_of(session) return type(session) == 'table' and session.id or session end
@@ -82,9 +83,13 @@ local function dress(win, role)
   end
 end
 
-local function put(win, buf)
+-- Another buffer in a window of ours brings the person's own window options with it: ours are set again.
+local function put(win, buf, role)
   display.win_option(win, 'winfixbuf', false)
-  if api.nvim_win_get_buf(win) ~= buf then api.nvim_win_set_buf(win, buf) end
+  if api.nvim_win_get_buf(win) ~= buf then
+    api.nvim_win_set_buf(win, buf)
+    dress(win, role)
+  end
   display.win_option(win, 'winfixbuf', true)
 end
 
@@ -102,11 +107,11 @@ local function draw_bars()
     local wins = column(tab)
     if wins.transcript then
       local id = transcript.session_of(api.nvim_win_get_buf(wins.transcript))
-      changed = display.win_option(wins.transcript, 'winbar', winbar.transcript(session_of(id))) or changed
+      changed = display.win_option(wins.transcript, 'winbar', winbar.transcript(session_of(id), wins.transcript)) or changed
     end
     if wins.prompt then
       local id = prompt.session_of(api.nvim_win_get_buf(wins.prompt))
-      changed = display.win_option(wins.prompt, 'winbar', winbar.prompt(session_of(id))) or changed
+      changed = display.win_option(wins.prompt, 'winbar', winbar.prompt(session_of(id), wins.prompt)) or changed
     end
   end
   -- On a command line the editor draws nothing but that line by itself.
@@ -125,14 +130,15 @@ end
 
 local function open_column(session)
   local tab = api.nvim_get_current_tabpage()
-  before[tab] = { layout = fn.winlayout(), sizes = fn.winrestcmd() }
+  before[tab] =
+    { layout = fn.winlayout(), sizes = fn.winrestcmd(), screen = { vim.o.columns, vim.o.lines } }
   local equal = vim.o.equalalways
   vim.o.equalalways = false
   local ok, err = pcall(function()
     local top =
       api.nvim_open_win(transcript.buf(session), false, { split = 'right', win = -1, width = width_of() })
     dress(top, 'transcript')
-    put(top, transcript.buf(session))
+    put(top, transcript.buf(session), 'transcript')
     to_end(top)
     local height = math.max(1, math.min(6, math.floor(api.nvim_win_get_height(top) / 3)))
     local split = { split = 'below', win = top, height = height }
@@ -142,7 +148,7 @@ local function open_column(session)
       error(bottom, 0)
     end
     dress(bottom, 'prompt')
-    put(bottom, prompt.buf(session))
+    put(bottom, prompt.buf(session), 'prompt')
     api.nvim_win_set_height(bottom, height)
   end)
   vim.o.equalalways = equal
@@ -162,8 +168,8 @@ local function show(session)
     if not open_column(session) then return false end
   else
     local follow = M.shown() ~= session
-    put(wins.transcript, transcript.buf(session))
-    put(wins.prompt, prompt.buf(session))
+    put(wins.transcript, transcript.buf(session), 'transcript')
+    put(wins.prompt, prompt.buf(session), 'prompt')
     if follow then to_end(wins.transcript) end
   end
   bars()
@@ -233,7 +239,8 @@ local function close_here(tab)
   if tab == api.nvim_get_current_tabpage() then
     if inside and back and api.nvim_win_get_tabpage(back) == tab then api.nvim_set_current_win(back) end
     local saved = before[tab]
-    if saved and vim.deep_equal(saved.layout, fn.winlayout()) then pcall(vim.cmd, saved.sizes) end
+    local same = saved and vim.deep_equal(saved.screen, { vim.o.columns, vim.o.lines })
+    if same and vim.deep_equal(saved.layout, fn.winlayout()) then pcall(vim.cmd, saved.sizes) end
   end
   before[tab] = nil
 end
@@ -306,8 +313,8 @@ function M.dispose(session)
     local wins = column(tab)
     if wins.transcript and transcript.session_of(api.nvim_win_get_buf(wins.transcript)) == id then
       if other and wins.prompt then
-        put(wins.transcript, transcript.buf(other))
-        put(wins.prompt, prompt.buf(other))
+        put(wins.transcript, transcript.buf(other), 'transcript')
+        put(wins.prompt, prompt.buf(other), 'prompt')
         to_end(wins.transcript)
       else
         close_here(tab)
@@ -346,11 +353,23 @@ api.nvim_create_autocmd('TabClosed', {
   end,
 })
 
--- What goes along is shown as it is when the person comes to the prompt.
-api.nvim_create_autocmd({ 'WinEnter', 'BufEnter' }, {
+-- What goes along, and what digits do, is shown as it is when the person comes to the prompt and while they are there.
+api.nvim_create_autocmd({ 'WinEnter', 'BufEnter', 'ModeChanged', 'TextChanged' }, {
   group = group,
   callback = function()
     if vim.w.bosun then bars() end
+  end,
+})
+
+-- A width that is a part of the screen stays that part.
+api.nvim_create_autocmd('VimResized', {
+  group = group,
+  callback = function()
+    for _, tab in ipairs(api.nvim_list_tabpages()) do
+      local win = column(tab).transcript
+      if win then pcall(api.nvim_win_set_width, win, width_of()) end
+    end
+    bars()
   end,
 })
 

@@ -33,6 +33,7 @@ local function show_log(path, what)
   vim.bo.bufhidden = 'wipe'
   api.nvim_win_set_buf(0, buf)
   vim.bo[buf].autoread, vim.bo[buf].modifiable, vim.bo[buf].buflisted = true, false, false
+  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buf, nowait = true, desc = 'Close the log' })
   pcall(vim.cmd, 'silent checktime ' .. buf)
   vim.cmd('normal! G')
 end
@@ -121,7 +122,8 @@ local subs = {
     complete = session_ids,
   },
   answer = {
-    -- [id] option; without an id the oldest question is meant.
+    -- [id] option; without an id the oldest question is meant. An option is named by its id, its kind, or the number
+    -- that the screen shows.
     run = function(words)
       local id = tonumber(words[1])
       local question = id and words[2] and state().question(id) or nil
@@ -132,6 +134,9 @@ local subs = {
       if id and words[2] and not question then return report(nil, ('there is no question %d'):format(id)) end
       if not question then return end
       if not option then return report(nil, 'which option? Try <Tab>') end
+      local named = vim.iter(question.options):any(function(o) return o.id == option or o.kind == option end)
+      local numbered = not named and question.options[tonumber(option) or 0]
+      if numbered then option = numbered.id end
       report(bosun().answer(question.id, option))
     end,
     complete = function(words)

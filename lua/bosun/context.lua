@@ -97,9 +97,6 @@ function M.collect()
   if not still_there() then return {} end
   local buf, out = last.buf, {}
   local path = api.nvim_buf_get_name(buf)
-  if path ~= '' and wanted('file') then
-    out[1] = { kind = 'file', buf = buf, path = path, line = line_of(buf) }
-  end
   local s = wanted('selection') and selected(buf)
   if s then
     local line = api.nvim_buf_get_lines(buf, s.to[1] - 1, s.to[1], false)[1] or ''
@@ -110,6 +107,10 @@ function M.collect()
       out[#out + 1] =
         { kind = 'selection', buf = buf, path = path, first = s.from[1] - 1, last = s.to[1], text = text }
     end
+  end
+  -- A selection names its file.
+  if #out == 0 and path ~= '' and wanted('file') then
+    out[1] = { kind = 'file', buf = buf, path = path, line = line_of(buf) }
   end
   return out
 end

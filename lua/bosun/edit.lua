@@ -104,7 +104,9 @@ end
 
 local function plain(err)
   local text = tostring(err):match('[^\n]*')
-  return (text:gsub('^.-(E%d+:)', '%1'):gsub('^Vim%b():', ''))
+  -- Where in a script of somebody's it happened says nothing to a person.
+  text = text:gsub('^.-(E%d+:)', '%1'):gsub('^Vim%b():', ''):gsub('%S+%.lua:%d+: ', ''):gsub(' in function \'?[^\']*\'?%.*$', '')
+  return text
 end
 
 -- 'endofline' as asked for, and no newline added by 'fixendofline' at this save.

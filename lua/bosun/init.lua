@@ -121,7 +121,7 @@ local function decided(id, yes)
   end
   state().forget(id)
   chat().dispose(id)
-  if yes then notice.say('error', err) end
+  notice.say(yes and 'error' or 'info', err)
 end
 
 local function ask(id, cwd)

@@ -23,7 +23,8 @@ local keys = {
   { '<Up> <C-p>', 'on the first line: what was sent before' },
   { '<Down> <C-n>', 'on the last line: what was sent after' },
   { '<C-x>', 'context: leave out, or put back (normal mode)' },
-  { '1-9', 'answer the question, while the prompt is empty' },
+  { '1-9', 'answer the question, while the prompt is empty (normal mode)' },
+  { 'gd', 'diff of the question' },
   { '<C-c>', 'cancel the turn' },
   { 'q', 'hide the chat' },
 }
@@ -108,6 +109,18 @@ function M.toggle_context(session)
   require('bosun.chat').on_sessions()
 end
 
+--- Whether nothing has been typed.
+function M.is_empty(session)
+  local p = prompts[session]
+  return p ~= nil and api.nvim_buf_is_loaded(p.buf) and is_empty(p)
+end
+
+local function diff(p)
+  local q = require('bosun.questions').head(p.session)
+  if not q then return display.notify('no question waits') end
+  require('bosun.diff').open(q.id, 0)
+end
+
 --- Whether the context was left out by hand.
 function M.without_context(session) return prompts[session] ~= nil and prompts[session].no_context == true end
 
@@ -122,6 +135,7 @@ local function map_keys(p)
   map({ 'n', 'i' }, '<C-c>', function() return cancel(p) end, 'Cancel the turn', expr)
   map('n', 'q', function() require('bosun.chat').hide() end, 'Hide the chat')
   map('n', '<C-x>', function() M.toggle_context(p.session) end, 'Leave the context out, or put it back')
+  map('n', 'gd', function() diff(p) end, 'Diff of the question')
   map('n', 'g?', function() display.keys('Prompt', keys) end, 'Show these keys')
   for _, step in ipairs({ { '<Up>', '<C-p>', -1 }, { '<Down>', '<C-n>', 1 } }) do
     local arrow, ctrl, by = unpack(step)

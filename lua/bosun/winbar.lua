@@ -35,15 +35,17 @@ local function usage_of(s)
   return table.concat(parts, ' ')
 end
 
---- Above a transcript: agent · title · state, and what was used on the right.
-function M.transcript(s)
+--- Above a transcript: agent · title · state, and what was used on the right. The title is what gives way in a narrow
+--- window.
+function M.transcript(s, win)
   if not s then return '%#BosunBar# Bosun ' end
   local parts = { '%#BosunBar# ', display.bar(s.agent, 24) }
   if s.mode and s.mode ~= vim.NIL and s.mode ~= '' then
     parts[#parts + 1] = ' (' .. display.bar(s.mode, 16) .. ')'
   end
   if s.title and s.title ~= vim.NIL and s.title ~= '' then
-    parts[#parts + 1] = '%< · ' .. display.bar(s.title, 60)
+    local room = vim.api.nvim_win_get_width(win) - 40
+    parts[#parts + 1] = '%< · ' .. display.bar(s.title, math.max(8, math.min(60, room)))
   end
   parts[#parts + 1] = '%#BosunBarState# · ' .. display.bar(words[s.state] or s.state or '') .. ' '
   local usage = usage_of(s)
@@ -51,37 +53,45 @@ function M.transcript(s)
   return table.concat(parts)
 end
 
---- Above a prompt: the question that digits answer, else what will go along; then the queue and the keys.
-function M.prompt(s)
+--- Above a prompt: the question and how it is answered from here, else what will go along; then the queue and the keys.
+--- In a narrow window the names give way, not the options and the keys.
+function M.prompt(s, win)
   if not s then return '%#BosunBar# no session ' end
   local questions = require('bosun.questions')
   local parts = {}
+  local width = vim.api.nvim_win_get_width(win)
   local q = questions.head(s.id)
   if q then
     local count = #questions.pending(s.id)
     local place = count > 1 and ('1/%d '):format(count) or ''
-    -- A digit answers this question, whatever else stands in the transcript: its name stands here. Where it is narrow
-    -- the name is cut, not the options.
-    local what = place .. '%<' .. display.bar(q.title, 20) .. ': ' .. display.bar(questions.summary(q, 60))
-    parts[1] = '%#BosunBarQuestion# ' .. what .. ' '
+    -- A digit answers this question, whatever else stands in the transcript: its name stands here.
+    local how = display.bar(questions.summary(q, 60))
+    if not require('bosun.prompt').is_empty(s.id) then
+      how = 'with an empty prompt: ' .. how
+    elseif vim.api.nvim_get_current_win() == win and vim.fn.mode():find('^i') then
+      how = '<Esc>, then ' .. how
+    end
+    if q.files and #q.files > 0 then how = how .. '  gd diff' end
+    parts[1] = '%#BosunBarQuestion# ' .. place .. how .. ' %<· ' .. display.bar(q.title, 30) .. ' '
   else
     local without = require('bosun.prompt').without_context(s.id)
     local labels = require('bosun.context').labels()
     local hint = '%#BosunBarHint#'
+    local narrow = width < 40
     if #labels == 0 then
       parts[1] = hint .. ' no context '
     elseif without then
       parts[1] = hint .. ' no context (<C-x> on) '
     else
-      parts[1] = '%#BosunBar# context: %<'
+      parts[1] = (narrow and '%#BosunBar# @ %<' or '%#BosunBar# context: %<')
         .. display.bar(table.concat(labels, ', '), 48)
         .. hint
-        .. ' (<C-x> off) '
+        .. (narrow and ' ' or ' (<C-x> off) ')
     end
   end
   local queued = type(s.queue) == 'table' and #s.queue or 0
   if queued > 0 then parts[#parts + 1] = ('%%#BosunBar#· %d queued '):format(queued) end
-  parts[#parts + 1] = '%=%#BosunBarHint#g? keys '
+  if width >= 60 then parts[#parts + 1] = '%=%#BosunBarHint#g? keys ' end
   return table.concat(parts)
 end
 

@@ -115,7 +115,7 @@ impl Turn {
             Ok(_) => self.edit_status("completed", None),
             Err(why) => {
                 self.edit_status("failed", Some(&why));
-                return self.say(&format!("The write was refused, so nothing was changed: {why}"));
+                return self.say(&format!("The write did not go through: {why}"));
             }
         }
         self.plan(&STEPS, 2)?;

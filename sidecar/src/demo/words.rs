@@ -123,11 +123,15 @@ fn replace(text: &str) -> Option<Wish> {
 fn append(text: &str) -> Option<Wish> {
     if text.starts_with(['"', '\'', '`', '“']) {
         let (text, rest) = item(text)?;
-        let file = if rest.is_empty() { None } else { Some(file(keyword(rest, "to")?)?) };
+        let file = if rest.is_empty() {
+            None
+        } else {
+            Some(file(keyword(rest, "to").or_else(|| keyword(rest, "in"))?)?)
+        };
         return Some(Wish::Edit { change: Change::Append { text }, file });
     }
-    // Without quotes, a last "to" names a file only if what follows looks like one: "append I want to go" does not.
-    let named = text.rsplit_once(" to ").and_then(|(text, name)| {
+    // Without quotes, a last "to" or "in" names a file only if what follows looks like one: "append I want to go" does not.
+    let named = [" to ", " in "].iter().filter_map(|word| text.rsplit_once(word)).find_map(|(text, name)| {
         let name = file(name.trim())?;
         (name.contains(['.', '/'])).then(|| (text.trim().to_string(), name))
     });

@@ -127,6 +127,10 @@ impl Sessions {
             Err(error) => {
                 let why =
                     format!("The agent could not open a session: {}", cause::error_lines(&error).join("\n"));
+                // Most often an agent that is installed but not set up.
+                let hint = "If it is not set up yet: do that with its own command, then send the prompt again. \
+                            Or take another: :Bosun new <Tab>";
+                let why = format!("{why}\n{hint}");
                 self.give_up(i, &why, effects);
                 return;
             }

@@ -111,6 +111,11 @@ impl Sessions {
         if ask.live.is_none() {
             body.push("This is a new file.".to_owned());
         }
+        if ask.buf.is_none() {
+            body.push(
+                "It is not open here: it is written to the disk, and `u` cannot take it back.".to_owned(),
+            );
+        }
         if ask.saves_unsaved {
             body.push("Saving it also writes your own unsaved lines.".to_owned());
         }

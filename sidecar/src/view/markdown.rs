@@ -5,11 +5,12 @@
 
 use super::render::Span;
 
-/// An open code fence: its character and length.
+/// An open code fence: its character, length and depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fence {
     mark: u8,
     len: usize,
+    indent: usize,
 }
 
 /// Lines longer than this get no marks within the line.
@@ -18,13 +19,15 @@ const LONG: usize = 4096;
 /// The marks of a line; `fence` is carried from line to line.
 pub fn spans(line: &str, fence: &mut Option<Fence>) -> Vec<Span> {
     let whole = |group| vec![Span { col: 0, end: line.len(), group }];
-    let body = line.trim_start_matches(' ');
+    let body = line.trim_start_matches([' ', '\t']);
     let indent = line.len() - body.len();
-    if let Some((mark, len)) = fence_run(body).filter(|_| indent < 4 || fence.is_some()) {
+    // An agent's fences stand as deep as its lists do, so any depth opens one; only a deeper line does not close it.
+    let deepest = fence.map_or(usize::MAX, |open| open.indent + 3);
+    if let Some((mark, len)) = fence_run(body).filter(|_| indent <= deepest) {
         let info = &body[len..];
         match *fence {
             None if mark == b'~' || !info.contains('`') => {
-                *fence = Some(Fence { mark, len });
+                *fence = Some(Fence { mark, len, indent });
                 return whole("BosunCodeFence");
             }
             Some(open) if open.mark == mark && len >= open.len && info.trim().is_empty() => {
@@ -74,40 +77,75 @@ fn bullet(body: &str) -> Option<usize> {
     (bytes.get(len) == Some(&b' ')).then_some(len)
 }
 
+/// Looks at each byte a bounded number of times: what has no end once has none later in the line.
 fn inline(line: &str, out: &mut Vec<Span>) {
     let bytes = line.as_bytes();
     let mut at = 0;
+    let mut unclosed_ticks: Vec<usize> = Vec::new();
+    let mut unclosed_bold = false;
+    let mut link = next_link(line, 0);
     while at < bytes.len() {
         match bytes[at] {
             b'\\' => at += 2,
             b'`' => {
                 let run = bytes[at..].iter().take_while(|b| **b == b'`').count();
-                match closing(bytes, at + run, b'`', run) {
+                let known = unclosed_ticks.contains(&run);
+                let end = if known { None } else { closing(bytes, at + run, b'`', run) };
+                match end {
                     Some(end) => {
                         out.push(Span { col: at, end, group: "BosunCode" });
                         at = end;
                     }
-                    None => at += run,
+                    None => {
+                        if !known {
+                            unclosed_ticks.push(run);
+                        }
+                        at += run;
+                    }
                 }
             }
-            b'*' if bytes[at..].starts_with(b"**") && bytes.get(at + 2).is_some_and(|b| *b != b' ') => {
+            b'*' if !unclosed_bold
+                && bytes[at..].starts_with(b"**")
+                && bytes.get(at + 2).is_some_and(|b| *b != b' ') =>
+            {
                 match closing(bytes, at + 2, b'*', 2) {
                     Some(end) => {
                         out.push(Span { col: at, end, group: "BosunBold" });
                         at = end;
                     }
-                    None => at += 2,
+                    None => {
+                        unclosed_bold = true;
+                        at += 2;
+                    }
                 }
             }
-            b'[' => match link(line, at) {
-                Some(end) => {
-                    out.push(Span { col: at, end, group: "BosunLink" });
-                    at = end;
+            b'[' if link.is_some_and(|(start, _)| at >= start) => {
+                if link.is_some_and(|(start, _)| at > start) {
+                    link = next_link(line, at);
                 }
-                None => at += 1,
-            },
+                match link {
+                    Some((start, end)) if start == at => {
+                        out.push(Span { col: start, end, group: "BosunLink" });
+                        at = end;
+                    }
+                    _ => at += 1,
+                }
+            }
             _ => at += 1,
         }
+    }
+}
+
+/// The first link that lies at or after `from`. Its text begins at the last bracket before its middle.
+fn next_link(line: &str, from: usize) -> Option<(usize, usize)> {
+    let mut at = from;
+    loop {
+        let middle = at + line[at..].find("](")?;
+        let end = middle + line[middle..].find(')')? + 1;
+        if let Some(n) = line[at..middle].rfind('[') {
+            return Some((at + n, end));
+        }
+        at = middle + 1;
     }
 }
 
@@ -126,12 +164,6 @@ fn closing(bytes: &[u8], from: usize, mark: u8, len: usize) -> Option<usize> {
         at += run;
     }
     None
-}
-
-fn link(line: &str, at: usize) -> Option<usize> {
-    let close = at + line[at..].find("](")?;
-    let end = close + line[close..].find(')')?;
-    (!line[at + 1..close].contains('[')).then_some(end + 1)
 }
 
 #[cfg(test)]
@@ -160,6 +192,15 @@ mod tests {
             ["CodeFence:````md", "Code:```", "Code:x", "Code:```", "CodeFence:````", "Bold:**b** Code:`c`"]
         );
         assert_eq!(show(&["~~~", "```", "~~~", "t"]), ["CodeFence:~~~", "Code:```", "CodeFence:~~~", ""]);
+    }
+
+    #[test]
+    fn a_fence_in_a_list_is_closed_at_its_own_depth() {
+        assert_eq!(
+            show(&["1. x", "      ```sh", "      ls", "      ```", "\t**b**"]),
+            ["Bullet:1.", "CodeFence:      ```sh", "Code:      ls", "CodeFence:      ```", "Bold:**b**"]
+        );
+        assert_eq!(show(&["```", "    ```", "```"]), ["CodeFence:```", "Code:    ```", "CodeFence:```"]);
     }
 
     #[test]

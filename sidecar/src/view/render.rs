@@ -1,15 +1,17 @@
 //! One transcript entry to lines.
 //!
 //! Owns how each kind of entry looks. Pure functions; nothing here knows what is on the screen. Markdown stays Markdown,
-//! so that the buf as a whole can be copied out as a document. Text of agents is escaped so that it cannot hide.
+//! so that the buf as a whole can be copied out as a document. Text of agents is escaped so that it cannot hide. What is
+//! rendered at once is bounded, so that it fits in a patch.
 
 use crate::model::*;
 use crate::session::display;
-#[cfg(test)]
-use crate::session::entry::Entry;
 use crate::session::entry::{Body, QuestionEntry, StopReason, ToolCall, UNFINISHED};
 
+use super::escape;
+use super::growing::{Folded, Parts};
 use super::markdown::{self, Fence};
+pub use diff::Cache;
 
 mod diff;
 mod tool;
@@ -44,8 +46,20 @@ pub const GROUPS: &[&str] = &[
 
 /// Characters of a one-line form.
 const ONE_LINE: usize = 200;
-/// Characters of a folded thought.
-const THOUGHT: usize = 80;
+/// Bytes that are read for a one-line form; most of them may be blanks that are shown as their number.
+const ONE_LINE_READ: usize = 16 * 1024;
+/// Characters of a plan's item.
+const PLAN_ITEM: usize = 1000;
+/// Names of things that went along with a prompt.
+const CONTEXT: usize = 32;
+/// Lines of an entry that is rendered at once.
+const ENTRY_LINES: usize = 3000;
+/// Bytes of it.
+const ENTRY_BYTES: usize = 192 * 1024;
+/// Bytes of one of its lines.
+const LINE_BYTES: usize = 64 * 1024;
+/// Diffs of a question that are shown in the transcript.
+const PREVIEWS: usize = 8;
 
 /// Bytes `[col, end)` of a line that stand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +88,29 @@ impl Line {
         let spans = vec![Span { col: 0, end: text.len(), group }];
         Self { text, spans: if spans[0].end == 0 { Vec::new() } else { spans } }
     }
+
+    /// The line with no more than that many bytes of its text, and a note about the rest.
+    fn cut(mut self, bytes: usize) -> Self {
+        if self.text.len() > bytes {
+            let end = self.text.floor_char_boundary(bytes);
+            let note = format!("… ({} more bytes)", self.text.len() - end);
+            self.text.truncate(end);
+            self.spans.retain(|span| span.col < end);
+            self.spans.iter_mut().for_each(|span| span.end = span.end.min(end));
+            self.text.push_str(&note);
+        }
+        self
+    }
+
+    /// The line behind a prefix that does not stand out.
+    pub fn behind(mut self, prefix: &str) -> Self {
+        self.text.insert_str(0, prefix);
+        for span in &mut self.spans {
+            span.col += prefix.len();
+            span.end += prefix.len();
+        }
+        self
+    }
 }
 
 /// Whether an empty line stands between two entries.
@@ -81,69 +118,143 @@ pub fn stands_apart(before: &Body, entry: &Body) -> bool {
     !matches!((before, entry), (Body::Tool(_), Body::Tool(_)))
 }
 
-/// A line of an agent's text: as it is, but for characters that cannot be seen or would change what is seen.
+/// How an entry is rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// At once, whenever it changes.
+    Whole,
+    /// From its last line on, see [`parts`].
+    Growing,
+    /// As one line about a growing text, see [`folded`].
+    Folded,
+}
+
+/// How the entry is rendered.
+pub fn shape(body: &Body, expanded: bool) -> Shape {
+    match body {
+        Body::User { .. } | Body::Message { .. } => Shape::Growing,
+        Body::Thought { .. } if expanded => Shape::Growing,
+        Body::Thought { .. } => Shape::Folded,
+        _ => Shape::Whole,
+    }
+}
+
+/// Bytes of a growing text.
+pub fn size(body: &Body) -> usize {
+    match body {
+        Body::User { text, .. } | Body::Message { text, .. } | Body::Thought { text, .. } => text.len(),
+        _ => 0,
+    }
+}
+
+/// The question, if it waits.
+pub fn question_id(body: &Body) -> Option<QuestionId> {
+    match body {
+        Body::Question(question) if question.outcome.is_none() => Some(question.id),
+        _ => None,
+    }
+}
+
+/// A line of running text, read as Markdown.
 pub fn text_line(raw: &str, fence: &mut Option<Fence>) -> Line {
-    let text = if raw.bytes().all(|b| (0x20..0x7F).contains(&b) || b == b'\t') {
-        raw.to_owned()
-    } else {
-        let mut lines = display::lines(raw);
-        if lines.len() == 1 { lines.swap_remove(0) } else { lines.join(" ") }
-    };
+    let text = escape::text(raw).into_owned();
     let spans = markdown::spans(&text, fence);
     Line { text, spans }
 }
 
-/// The lines of an entry. A message is not rendered here but line by line, because it grows.
-pub fn body(body: &Body, expanded: bool) -> Vec<Line> {
+/// A line of running text behind a prefix.
+pub fn plain_line(prefix: &str, raw: &str, group: &'static str) -> Line {
+    Line::of(format!("{prefix}{}", escape::text(raw)), group)
+}
+
+/// A growing text and what stands around it.
+pub fn parts(body: &Body, gap: bool) -> Parts<'_> {
     match body {
-        Body::User { text, context } => user(text, context),
-        Body::Message { .. } => Vec::new(),
-        Body::Thought { text, open, .. } => thought(text, *open, expanded),
-        Body::Tool(call) => tool::lines(call, expanded),
+        Body::User { text, context } => {
+            let mut foot: Vec<Line> = context.iter().take(CONTEXT).map(|name| context_line(name)).collect();
+            if context.len() > CONTEXT {
+                foot.push(Line::of(format!("@ … {} more", context.len() - CONTEXT), "BosunMeta"));
+            }
+            let head = vec![Line::of("## You", "BosunUser"), Line::default()];
+            Parts { gap, head, text, foot, ..Parts::default() }
+        }
+        Body::Message { text, .. } => Parts { gap, text, ..Parts::default() },
+        Body::Thought { text, .. } => Parts {
+            gap,
+            // Without a count: a line that changes far above the end would be sent with each chunk.
+            head: vec![Line::of("▾ thought", "BosunThought")],
+            text,
+            prefix: "│ ",
+            group: Some("BosunThought"),
+            foot: Vec::new(),
+        },
+        _ => Parts::default(),
+    }
+}
+
+fn context_line(name: &str) -> Line {
+    Line::of(format!("@ {}", short(name)), "BosunMeta")
+}
+
+/// The one line of a folded thought.
+pub fn folded(body: &Body, state: &mut Folded) -> Option<Line> {
+    let Body::Thought { text, open, .. } = body else { return None };
+    let (count, last) = state.read(text)?;
+    let noun = if count == 1 { "line" } else { "lines" };
+    let head = if *open { "thinking" } else { "thought" };
+    Some(Line::of(format!("▸ {head} ({count} {noun}): {last}"), "BosunThought"))
+}
+
+/// The lines of an entry that is rendered at once.
+pub fn body(body: &Body, expanded: bool, cache: &mut Cache) -> Vec<Line> {
+    let lines = match body {
+        Body::User { .. } | Body::Message { .. } | Body::Thought { .. } => Vec::new(),
+        Body::Tool(call) => tool::lines(call, expanded, cache),
         Body::Plan { body, .. } => plan(body),
-        Body::Question(question) => self::question(question),
+        Body::Question(question) => self::question(question, cache),
         Body::Notice { level, text } => notice(level, text),
         Body::Note { kind, text, .. } => {
-            let mut lines: Vec<Line> =
-                display::lines(text).into_iter().map(|l| Line::of(l, "BosunMeta")).collect();
+            let mut lines = indented(text);
             if let Some(first) = lines.first_mut() {
-                *first = Line::of(format!("· {kind}: {}", first.text), "BosunMeta");
+                *first = Line::of(format!("· {kind}: {}", first.text.trim_start()), "BosunMeta");
             }
             lines
         }
-        Body::Unknown { kind, .. } => {
-            vec![Line::of(format!("· update {} (not understood)", display::one_line(kind)), "BosunMeta")]
+        Body::Unknown { kind, raw } => {
+            let head = format!("· update {} (not understood)", short(kind));
+            let mut lines = vec![Line::of(head, "BosunMeta")];
+            if expanded {
+                tool::fenced("json", &tool::pretty(raw), &mut lines);
+            }
+            lines
         }
         Body::TurnEnd { reason, detail, usage } => turn_end(reason, detail, usage.as_deref()),
-    }
+    };
+    bounded(lines, ENTRY_LINES, ENTRY_BYTES)
 }
 
-fn user(text: &str, context: &[String]) -> Vec<Line> {
-    let mut lines = vec![Line::of("## You", "BosunUser"), Line::default()];
-    let mut fence = None;
-    lines.extend(display::lines(text).iter().map(|line| text_line(line, &mut fence)));
-    lines.extend(context.iter().map(|name| Line::of(format!("@ {}", display::one_line(name)), "BosunMeta")));
-    lines
+/// Holds lines to a number and a size, so that an entry that is sent in one piece fits in a patch.
+fn bounded(lines: Vec<Line>, most: usize, bytes: usize) -> Vec<Line> {
+    let mut kept = Vec::new();
+    let mut left = bytes;
+    let mut rest = lines.len();
+    for line in lines.into_iter().take(most) {
+        if left < line.text.len().min(LINE_BYTES) + 1 {
+            break;
+        }
+        let line = line.cut(LINE_BYTES);
+        left = left.saturating_sub(line.text.len() + 1);
+        kept.push(line);
+        rest -= 1;
+    }
+    if rest > 0 {
+        kept.push(Line::of(format!("  … {rest} more lines"), "BosunMeta"));
+    }
+    kept
 }
 
-fn thought(text: &str, open: bool, expanded: bool) -> Vec<Line> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Vec::new();
-    }
-    let count = text.bytes().filter(|b| *b == b'\n').count() + 1;
-    let noun = if count == 1 { "line" } else { "lines" };
-    let head = if open { "thinking" } else { "thought" };
-    if !expanded {
-        let last = text.rsplit('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
-        // Only the end is looked at: a thought may be large and this happens once a frame.
-        let tail: String = last.chars().take(THOUGHT * 4).collect();
-        let (tail, _) = display::shorten(&display::one_line(&tail), THOUGHT);
-        return vec![Line::of(format!("▸ {head} ({count} {noun}): {tail}"), "BosunThought")];
-    }
-    let mut lines = vec![Line::of(format!("▾ {head} ({count} {noun})"), "BosunThought")];
-    lines.extend(display::lines(text).into_iter().map(|line| Line::of(format!("│ {line}"), "BosunThought")));
-    lines
+fn indented(text: &str) -> Vec<Line> {
+    display::lines(text).into_iter().map(|line| Line::of(format!("  {line}"), "BosunMeta")).collect()
 }
 
 fn plan(body: &PlanBody) -> Vec<Line> {
@@ -157,11 +268,14 @@ fn plan(body: &PlanBody) -> Vec<Line> {
                     "in_progress" => ("~", Some("BosunPlanActive")),
                     _ => (" ", None),
                 };
-                let text = format!("- [{mark}] {}", display::one_line(&item.content));
-                group.map_or_else(
-                    || Line { text: text.clone(), spans: Vec::new() },
-                    |g| Line::of(text.clone(), g),
-                )
+                let mut text = format!("- [{mark}] {}", short_to(&item.content, PLAN_ITEM));
+                if !matches!(item.status.as_str(), "completed" | "in_progress" | "pending" | "") {
+                    text.push_str(&format!(" ({})", short(&item.status)));
+                }
+                match group {
+                    Some(group) => Line::of(text, group),
+                    None => Line { text, spans: Vec::new() },
+                }
             }));
             lines
         }
@@ -175,23 +289,29 @@ fn plan(body: &PlanBody) -> Vec<Line> {
     }
 }
 
-fn question(q: &QuestionEntry) -> Vec<Line> {
+fn question(q: &QuestionEntry, cache: &mut Cache) -> Vec<Line> {
     if let Some(outcome) = &q.outcome {
         let mark = if outcome.starts_with("allowed") { "✓" } else { "✗" };
         return vec![Line::of(format!("{mark} {} — {outcome}", q.title), "BosunMeta")];
     }
     let mut lines = vec![Line::of(format!("? {}", q.title), "BosunQuestion")];
     lines.extend(q.body.iter().map(|line| Line { text: format!("  {line}"), spans: Vec::new() }));
-    for diff in &q.diffs {
-        lines.extend(diff::preview(diff));
+    for diff in q.diffs.iter().take(PREVIEWS) {
+        lines.extend(cache.preview(diff));
     }
+    if q.diffs.len() > PREVIEWS {
+        let rest = q.diffs.len() - PREVIEWS;
+        lines.push(Line::of(format!("  … {rest} more changes"), "BosunMeta"));
+    }
+    // The options are what the editor looks for from the end of the question: nothing may cut them off.
+    let mut lines = bounded(lines, ENTRY_LINES / 2, ENTRY_BYTES / 2);
     for (index, option) in q.options.iter().enumerate() {
         lines.push(Line::of(format!("  {} {}", index + 1, option.name), "BosunOption"));
     }
     let hint = if q.diffs.is_empty() {
-        "  <CR> on an option answers"
+        "  <CR> or digit answers"
     } else {
-        "  <CR> on an option answers · gd shows the diff"
+        "  <CR> or digit answers · gd shows the diff"
     };
     lines.push(Line::of(hint, "BosunMeta"));
     lines
@@ -243,35 +363,19 @@ fn ended(exit: &Exit) -> String {
 }
 
 /// Cut for one line, escaped.
-fn short(text: &str) -> String {
-    // Escaping only what can be shown keeps the cost of a huge title down.
-    let start: String = text.chars().take(ONE_LINE * 4).collect();
-    display::shorten(&display::one_line(&start), ONE_LINE).0
+pub fn short(text: &str) -> String {
+    short_to(text, ONE_LINE)
+}
+
+/// Cut to `most` characters, escaped.
+pub fn short_to(text: &str, most: usize) -> String {
+    // What cannot be shown is not escaped either: a title may be huge.
+    let read = &text[..text.floor_char_boundary(ONE_LINE_READ)];
+    let (shown, cut) = display::shorten(&display::one_line(read), most);
+    if !cut && read.len() < text.len() { format!("{shown}…") } else { shown }
 }
 
 /// An entry's unfinished status is shown as ended; a helper for `tool`.
 fn unfinished(call: &ToolCall) -> bool {
     matches!(&call.status, Some(ToolStatus::Other(word)) if word == UNFINISHED)
-}
-
-/// The whole of a transcript as one document, for tests.
-#[cfg(test)]
-pub fn document(entries: &[Entry]) -> String {
-    let mut out: Vec<String> = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
-        let mut lines: Vec<Line> = match &entry.body {
-            Body::Message { text, .. } => {
-                let mut fence = None;
-                let text = text.trim_end_matches(['\n', '\r']);
-                let each = text.split('\n').map(|l| text_line(l.trim_end_matches('\r'), &mut fence));
-                if text.is_empty() { Vec::new() } else { each.collect() }
-            }
-            other => body(other, false),
-        };
-        if index > 0 && !lines.is_empty() && stands_apart(&entries[index - 1].body, &entry.body) {
-            lines.insert(0, Line::default());
-        }
-        out.extend(lines.into_iter().map(|line| line.text));
-    }
-    out.join("\n")
 }

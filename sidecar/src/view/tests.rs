@@ -1,7 +1,6 @@
 //! Patches as data: what the buf holds once they are applied is what a fresh rendering gives.
 
-use proptest::prelude::*;
-
+use super::render::{Line, Span};
 use super::*;
 use crate::model::*;
 use crate::session::entry::*;
@@ -14,65 +13,108 @@ fn key() -> SessionKey {
 struct Screen {
     entries: Vec<Entry>,
     view: View,
-    buf: Vec<String>,
+    buf: Vec<Line>,
     now: Millis,
     patches: Vec<Millis>,
+    flight: Option<u64>,
+    questions: Vec<(QuestionId, usize, usize)>,
 }
 
 impl Screen {
     fn new() -> Self {
-        let mut view = View::new();
-        view.open(key(), BufId(1));
-        Self { entries: Vec::new(), view, buf: vec![String::new()], now: 0, patches: Vec::new() }
+        let mut screen = Self {
+            entries: Vec::new(),
+            view: View::new(),
+            buf: Vec::new(),
+            now: 0,
+            patches: Vec::new(),
+            flight: None,
+            questions: Vec::new(),
+        };
+        screen.open();
+        screen
+    }
+
+    fn open(&mut self) {
+        self.view.open(key(), BufId(1));
+        self.buf = vec![Line::default()];
+        self.flight = None;
     }
 
     fn add(&mut self, body: Body) -> usize {
-        let id = EntryId(self.entries.len() as u64);
+        let id = EntryId(self.entries.len() as u64 * 2 + 7);
         self.entries.push(Entry { id, turn: 1, body });
-        self.view.changed(&key(), [id]);
+        self.touch(self.entries.len() - 1);
         self.entries.len() - 1
     }
 
     fn touch(&mut self, index: usize) {
-        self.view.changed(&key(), [EntryId(index as u64)]);
+        self.view.changed(&key(), [self.entries[index].id]);
     }
 
     fn say(&mut self, index: usize, more: &str) {
-        if let Body::Message { text, .. } | Body::Thought { text, .. } = &mut self.entries[index].body {
+        if let Body::Message { text, .. } | Body::Thought { text, .. } | Body::User { text, .. } =
+            &mut self.entries[index].body
+        {
             text.push_str(more);
         }
         self.touch(index);
     }
 
-    /// One frame, acknowledged at once. Whether there was a patch.
-    fn frame(&mut self) -> bool {
-        let Some(patch) = self.view.flush(&key(), &self.entries, self.now) else { return false };
+    fn ack(&mut self) {
+        if let Some(version) = self.flight.take() {
+            self.view.ack(&key(), version);
+        }
+    }
+
+    /// What the editor does with a patch, and what holds of every patch.
+    fn flush(&mut self) -> Option<ViewPatch> {
+        let patch = self.view.flush(&key(), &self.entries, self.now)?;
+        assert!(self.flight.is_none(), "one in flight");
+        assert!(patch.first <= patch.last && patch.last <= self.buf.len(), "{}..{}", patch.first, patch.last);
+        let bytes: usize = patch.lines.iter().map(|line| line.len() + 1).sum();
+        let longest = patch.lines.iter().map(String::len).max().unwrap_or(0);
+        assert!(bytes <= PATCH_BYTES || bytes - longest < 32 * 1024, "{bytes} bytes, longest {longest}");
+        assert!(patch.lines.len() <= PATCH_LINES && patch.marks.len() <= PATCH_MARKS);
+        let mut lines: Vec<Line> =
+            patch.lines.iter().map(|text| Line { text: text.clone(), spans: Vec::new() }).collect();
         for mark in &patch.marks {
-            let line = &patch.lines[mark.row];
-            assert!(line.is_char_boundary(mark.col) && line.is_char_boundary(mark.end), "{mark:?} {line:?}");
+            let line = &mut lines[mark.row];
+            let text = &line.text;
+            assert!(text.is_char_boundary(mark.col) && text.is_char_boundary(mark.end), "{mark:?} {text:?}");
             assert!(mark.col < mark.end && GROUPS.contains(&mark.group), "{mark:?}");
+            line.spans.push(Span { col: mark.col, end: mark.end, group: mark.group });
         }
         for line in &patch.lines {
-            assert!(!line.contains(['\n', '\0']), "{line:?}");
+            assert!(!line.contains(['\n', '\r', '\0']), "{line:?}");
         }
-        self.buf.splice(patch.first..patch.last, patch.lines.iter().cloned());
-        if self.buf.is_empty() {
-            self.buf.push(String::new());
-        }
+        self.buf.splice(patch.first..patch.last, lines);
+        assert!(!self.buf.is_empty(), "a buf holds at least one line");
         for (_, first, last) in &patch.questions {
-            assert!(self.buf[*first..*last].iter().any(|line| line.starts_with("? ")));
+            assert!(self.buf[*first].text.starts_with("? "), "{first}: {:?}", self.buf[*first]);
+            assert!(self.buf[*last - 1].text.contains("digit answers"));
         }
-        self.view.ack(&key(), patch.version);
+        self.questions = patch.questions.clone();
+        self.flight = Some(patch.version);
         self.patches.push(self.now);
-        true
+        Some(patch)
+    }
+
+    /// One frame, acknowledged at once. Whether there was a patch.
+    fn frame(&mut self) -> bool {
+        let sent = self.flush().is_some();
+        self.ack();
+        sent
     }
 
     fn settle(&mut self) -> String {
+        self.ack();
         for _ in 0..10_000 {
-            self.now += FRAME;
-            if !self.frame() {
-                return self.buf.join("\n");
-            }
+            let Some(due) = self.view.next_deadline() else {
+                return self.buf.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+            };
+            self.now = self.now.max(due);
+            self.frame();
         }
         panic!("never at rest");
     }
@@ -90,6 +132,15 @@ fn tool(title: &str, status: ToolStatus) -> Body {
         status: Some(status),
         ..ToolCall::default()
     })
+}
+
+fn plan(items: &[&str]) -> Body {
+    let item = |text: &&str| PlanEntry {
+        content: (*text).into(),
+        priority: "medium".into(),
+        status: "pending".into(),
+    };
+    Body::Plan { id: None, body: PlanBody::Items(items.iter().map(item).collect()) }
 }
 
 fn ask(outcome: Option<&str>) -> Body {
@@ -133,10 +184,12 @@ fn a_session_reads_as_a_document() {
         ? edit a.txt
           details
           /p/a.txt
+          @@ -1,2 +1,2 @@
+           a
           -b
           +B
           1 Allow
-          <CR> on an option answers · gd shows the diff
+          <CR> or digit answers · gd shows the diff
 
         — end of turn —"#]]
     .assert_eq(&screen.settle());
@@ -216,105 +269,11 @@ fn a_thought_is_folded_until_it_is_asked_for() {
     screen.add(Body::Thought { text: "one\ntwo".into(), message_id: None, open: true });
     assert_eq!(screen.settle(), "m\n\n▸ thinking (2 lines): two");
     screen.view.toggle(&key(), 2);
-    assert_eq!(screen.settle(), "m\n\n▾ thinking (2 lines)\n│ one\n│ two");
+    assert_eq!(screen.settle(), "m\n\n▾ thought\n│ one\n│ two");
     screen.view.toggle(&key(), 3);
     assert_eq!(screen.settle(), "m\n\n▸ thinking (2 lines): two");
 }
 
-#[test]
-fn one_patch_is_in_flight_however_long_it_takes() {
-    let mut screen = Screen::new();
-    let index = screen.add(message("a"));
-    let first = screen.view.flush(&key(), &screen.entries, 0).unwrap();
-    screen.say(index, "b");
-    assert!(screen.view.flush(&key(), &screen.entries, 10_000).is_none());
-    assert_eq!(screen.view.next_deadline(), None, "nothing to wake up for");
-    screen.view.ack(&key(), first.version);
-    assert_eq!(screen.view.flush(&key(), &screen.entries, 10_000).unwrap().lines, ["ab"]);
-}
-
-#[test]
-fn a_flood_costs_few_patches_and_is_never_far_behind() {
-    let mut screen = Screen::new();
-    let index = screen.add(message(""));
-    let mut sent = String::new();
-    let mut behind = 0;
-    let mut waiting_since = None;
-    for n in 0..20_000u64 {
-        screen.now = n / 20;
-        let piece = format!("chunk {n:06} of fifty bytes in all, more or less.\n");
-        screen.say(index, &piece);
-        sent.push_str(&piece);
-        waiting_since.get_or_insert(screen.now);
-        if screen.frame() {
-            behind = behind.max(screen.now - waiting_since.take().unwrap_or(screen.now));
-        }
-    }
-    assert!(screen.patches.len() <= 40, "{} patches in a second", screen.patches.len());
-    assert!(behind <= 100, "{behind} ms");
-    assert_eq!(screen.settle() + "\n", sent);
-}
-
-#[test]
-fn a_chunk_costs_its_own_size_however_long_the_message_is() {
-    let mut screen = Screen::new();
-    let index = screen.add(message(&"a line of text\n".repeat(100_000)));
-    screen.settle();
-    screen.say(index, "more\n");
-    screen.now += FRAME;
-    let patch = screen.view.flush(&key(), &screen.entries, screen.now).unwrap();
-    assert_eq!(patch.lines, ["a line of text", "more"]);
-}
-
-#[test]
-fn changes_far_apart_do_not_resend_what_lies_between() {
-    let mut screen = Screen::new();
-    screen.add(tool("first", ToolStatus::InProgress));
-    screen.add(message(&"x\n".repeat(5000)));
-    let last = screen.add(message("tail"));
-    screen.settle();
-    screen.entries[0].body = tool("first", ToolStatus::Completed);
-    screen.touch(0);
-    screen.say(last, " more");
-    for _ in 0..2 {
-        screen.now += FRAME;
-        let patch = screen.view.flush(&key(), &screen.entries, screen.now).unwrap();
-        assert!(patch.lines.len() < 5, "{} lines", patch.lines.len());
-        screen.view.ack(&key(), patch.version);
-    }
-}
-
-fn step() -> impl Strategy<Value = (u8, usize, String)> {
-    let text =
-        prop::sample::select(vec!["a", "b\n", "```\n", "\n", "é`x`", "\r\n", "**", "", "# h\n", "\u{1b}"]);
-    (0u8..8, 0usize..8, text.prop_map(str::to_owned))
-}
-
-proptest! {
-    #[test]
-    fn patches_add_up_to_a_fresh_rendering(steps in prop::collection::vec(step(), 0..80)) {
-        let mut screen = Screen::new();
-        for (what, at, text) in steps {
-            screen.now += 7;
-            let at = if screen.entries.is_empty() { 0 } else { at % screen.entries.len() };
-            match what {
-                0 => { screen.add(message(&text)); }
-                1 => { screen.add(tool(&text, ToolStatus::Pending)); }
-                2 => { screen.add(Body::Thought { text, message_id: None, open: true }); }
-                3 => { screen.add(ask(None)); }
-                4 | 5 if !screen.entries.is_empty() => screen.say(at, &text),
-                6 if !screen.entries.is_empty() => {
-                    if let Body::Question(q) = &mut screen.entries[at].body {
-                        q.outcome = Some("rejected: No".into());
-                    } else if let Body::Tool(call) = &mut screen.entries[at].body {
-                        call.status = Some(ToolStatus::Completed);
-                    }
-                    screen.touch(at);
-                }
-                _ => { screen.frame(); }
-            }
-        }
-        let shown = screen.settle();
-        prop_assert_eq!(shown, render::document(&screen.entries));
-    }
-}
+mod frames;
+mod looks;
+mod property;

@@ -38,6 +38,7 @@ pub struct ReadOp {
 }
 
 impl ReadOp {
+    /// A read that has just come in.
     pub fn new(
         session: SessionKey,
         path: PathBuf,

@@ -32,6 +32,7 @@ pub struct ShowOp {
 }
 
 impl ShowOp {
+    /// A diff that has just been asked for.
     pub fn new(session: SessionKey, question: QuestionId, index: usize, count: usize, diff: Diff) -> Self {
         Self { session, question, index, count, diff, stage: Stage::Resolving }
     }

@@ -86,6 +86,7 @@ pub struct WriteOp {
 }
 
 impl WriteOp {
+    /// A write that has just come in.
     pub fn new(session: SessionKey, path: PathBuf, content: String, reply: Reply) -> Self {
         let stage = Stage::Resolving;
         Self { session, reply, path, content, found: None, stage, tries: 0, cancelled: false }

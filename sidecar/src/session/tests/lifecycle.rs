@@ -128,7 +128,9 @@ fn a_session_that_cannot_be_opened_says_why_and_a_new_prompt_tries_again() {
     assert_eq!(
         stage.take(),
         [
-            "notify error: robo: The agent could not open a session: Internal error\nno model configured",
+            "notify error: robo: The agent could not open a session: Internal error\nno model configured\n\
+             If it is not set up yet: do that with its own command, then send the prompt again. \
+             Or take another: :Bosun new <Tab>",
             "agent 1: stop"
         ]
     );

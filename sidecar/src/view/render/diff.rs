@@ -1,65 +1,143 @@
 //! A proposed or done change as unified lines.
 //!
-//! Owns the inline form only; the side-by-side form is the editor's own diff. Comparing is bounded in size and time.
+//! Owns the inline form only; the side-by-side form is the editor's own diff. Comparing is bounded in size and time, and
+//! a change is compared once, however often its entry is rendered.
 
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use similar::{ChangeTag, TextDiff};
+use similar::{ChangeTag, DiffOp, TextDiff};
 
 use crate::model::Diff;
-use crate::session::display;
 
-use super::{Line, short};
+use super::{Line, escape, short};
 
 /// Both texts together, in bytes, beyond which nothing is compared here.
 const COMPARED: usize = 64 * 1024;
 /// Time for one comparison.
 const TIME: Duration = Duration::from_millis(20);
-/// Changed lines that a question shows.
+/// Lines that a question shows.
 const PREVIEW: usize = 12;
-/// Changed lines that an unfolded card shows.
+/// Unchanged lines around a change there.
+const PREVIEW_CONTEXT: usize = 1;
+/// Lines that an unfolded card shows.
 const WHOLE: usize = 200;
-/// Bytes of a line that is shown.
+/// Unchanged lines around a change there.
+const WHOLE_CONTEXT: usize = 3;
+/// Bytes of all lines that are shown.
+const BYTES: usize = 32 * 1024;
+/// Bytes of one of them.
 const LINE_BYTES: usize = 500;
+/// Comparisons that are kept.
+const KEPT: usize = 64;
 
-/// A few lines of a change, for a question.
-pub fn preview(diff: &Diff) -> Vec<Line> {
-    lines(diff, PREVIEW)
+/// Comparisons that were shown lately, newest last.
+#[derive(Debug, Default)]
+pub struct Cache {
+    kept: VecDeque<(u64, Vec<Line>)>,
 }
 
-/// A change, for an unfolded card.
-pub fn whole(diff: &Diff) -> Vec<Line> {
-    lines(diff, WHOLE)
+impl Cache {
+    /// A few lines of a change, for a question.
+    pub fn preview(&mut self, diff: &Diff) -> Vec<Line> {
+        let mut out = vec![name(diff)];
+        let lines = self.lines(diff, PREVIEW, PREVIEW_CONTEXT);
+        out.extend(lines.into_iter().map(|line| line.behind("  ")));
+        out
+    }
+
+    /// A change, for an unfolded card.
+    pub fn whole(&mut self, diff: &Diff) -> Vec<Line> {
+        let lines = self.lines(diff, WHOLE, WHOLE_CONTEXT);
+        let texts = lines.iter().map(|line| line.text.as_str());
+        let fence = super::tool::fence(texts);
+        let mut out = vec![name(diff), Line::of(format!("{fence}diff"), "BosunCodeFence")];
+        out.extend(lines);
+        out.push(Line::of(fence, "BosunCodeFence"));
+        out
+    }
+
+    fn lines(&mut self, diff: &Diff, most: usize, context: usize) -> Vec<Line> {
+        let mut hasher = DefaultHasher::new();
+        (&diff.old, &diff.new, most).hash(&mut hasher);
+        let key = hasher.finish();
+        if let Some((_, lines)) = self.kept.iter().find(|(kept, _)| *kept == key) {
+            return lines.clone();
+        }
+        let lines = compare(diff, most, context);
+        if self.kept.len() >= KEPT {
+            self.kept.pop_front();
+        }
+        self.kept.push_back((key, lines.clone()));
+        lines
+    }
 }
 
-fn lines(diff: &Diff, most: usize) -> Vec<Line> {
+fn name(diff: &Diff) -> Line {
+    let new = if diff.old.as_deref().unwrap_or_default().is_empty() { " (new)" } else { "" };
+    Line::of(format!("  {}{new}", short(&diff.path)), "BosunMeta")
+}
+
+fn compare(diff: &Diff, most: usize, context: usize) -> Vec<Line> {
     let old = diff.old.as_deref().unwrap_or_default();
-    let mut out = vec![Line::of(format!("  {}", short(&diff.path)), "BosunMeta")];
     if old.len() + diff.new.len() > COMPARED {
         let count = |text: &str| text.lines().count();
-        let text = format!("  {} lines become {}", count(old), count(&diff.new));
-        out.push(Line::of(text, "BosunMeta"));
-        return out;
+        return vec![Line::of(format!("{} lines become {}", count(old), count(&diff.new)), "BosunMeta")];
     }
     let compared = TextDiff::configure().timeout(TIME).diff_lines(old, &diff.new);
-    let changed = compared.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
-    let mut rest = 0;
-    for (index, change) in changed.enumerate() {
-        if index >= most {
-            rest += 1;
-            continue;
+    let mut lines = Vec::new();
+    for group in compared.grouped_ops(context) {
+        lines.push(hunk(&group));
+        for change in group.iter().flat_map(|op| compared.iter_changes(op)) {
+            let (sign, group) = match change.tag() {
+                ChangeTag::Delete => ('-', Some("BosunDiffDelete")),
+                ChangeTag::Insert => ('+', Some("BosunDiffAdd")),
+                ChangeTag::Equal => (' ', None),
+            };
+            let text = change.value().trim_end_matches('\n');
+            // On its own side only, a carriage return at the end of a line is what changed.
+            let text = if group.is_none() { text.trim_end_matches('\r') } else { text };
+            let cut = &text[..text.floor_char_boundary(LINE_BYTES)];
+            let more = if cut.len() < text.len() { "…" } else { "" };
+            let text = format!("{sign}{}{more}", escape::text(cut));
+            lines.push(match group {
+                Some(group) => Line::of(text, group),
+                None => Line { text, spans: Vec::new() },
+            });
+            if change.missing_newline() && group.is_some() {
+                lines.push(Line::of("\\ no line end", "BosunMeta"));
+            }
         }
-        let (sign, group) = match change.tag() {
-            ChangeTag::Delete => ('-', "BosunDiffDelete"),
-            _ => ('+', "BosunDiffAdd"),
-        };
-        let text = change.value().trim_end_matches('\n');
-        let cut = &text[..text.floor_char_boundary(LINE_BYTES)];
-        let more = if cut.len() < text.len() { "…" } else { "" };
-        out.push(Line::of(format!("  {sign}{}{more}", display::lines(cut).join(" ")), group));
     }
+    if lines.is_empty() {
+        return vec![Line::of("nothing changes", "BosunMeta")];
+    }
+    let mut left = BYTES;
+    let fitting = lines.iter().take_while(|line| {
+        let fits = line.text.len() < left;
+        left = left.saturating_sub(line.text.len() + 1);
+        fits
+    });
+    let kept = fitting.count();
+    // The note about the rest is one of the lines.
+    let kept = if kept < lines.len() || lines.len() > most { kept.min(most - 1) } else { kept };
+    let rest = lines.len() - kept;
+    lines.truncate(kept);
     if rest > 0 {
-        out.push(Line::of(format!("  … {rest} more changed lines"), "BosunMeta"));
+        lines.push(Line::of(format!("… {rest} more lines"), "BosunMeta"));
     }
-    out
+    lines
+}
+
+fn hunk(ops: &[DiffOp]) -> Line {
+    let range = |start: usize, end: usize| match end - start {
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        n => format!("{},{n}", start + 1),
+    };
+    let (first, last) = (&ops[0], &ops[ops.len() - 1]);
+    let old = range(first.old_range().start, last.old_range().end);
+    let new = range(first.new_range().start, last.new_range().end);
+    Line::of(format!("@@ -{old} +{new} @@"), "BosunMeta")
 }
