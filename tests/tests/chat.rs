@@ -126,7 +126,9 @@ fn the_file_and_the_selection_go_along_visibly_and_can_be_left_out() {
     editor.eventually("the typed line", || editor.lines(buf)[0] == "ONE, not saved");
     let agent = editor.script(&[auto(), then_polite()]);
     editor.input("ggVj:Bosun open<CR>");
-    editor.eventually("the focus in the prompt", || editor.lua("return vim.bo.filetype", &[]) == "bosun-prompt");
+    editor.eventually("the focus in the prompt", || {
+        editor.lua("return vim.bo.filetype", &[]) == "bosun-prompt"
+    });
     editor.exec("stopinsert");
     editor.eventually("the context on the screen", || editor.screen().contains("a.txt:1-2"));
     compose(&editor, "with it");
