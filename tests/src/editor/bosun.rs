@@ -131,9 +131,20 @@ impl Editor {
         })
     }
 
-    /// `bosun.answer`, by option id or kind.
+    /// `bosun.answer`, by option id or kind; it must be taken.
     pub fn answer(&self, question: &Value, option: &str) {
-        self.lua("require('bosun').answer(...)", &[question["id"].clone(), option.into()]);
+        self.try_answer(question, option)
+            .unwrap_or_else(|why| panic!("the answer {option} was refused: {why}"));
+    }
+
+    /// `bosun.answer`.
+    pub fn try_answer(&self, question: &Value, option: &str) -> Result<(), String> {
+        let answer = self.lua(
+            "local ok, err = require('bosun').answer(...)
+             return { ok = ok or false, err = err or vim.NIL }",
+            &[question["id"].clone(), option.into()],
+        );
+        if answer["ok"] == true { Ok(()) } else { Err(answer["err"].to_string()) }
     }
 
     /// `bosun.cancel`.
