@@ -107,11 +107,16 @@ local function draw_bars()
     local wins = column(tab)
     if wins.transcript then
       local id = transcript.session_of(api.nvim_win_get_buf(wins.transcript))
-      changed = display.win_option(wins.transcript, 'winbar', winbar.transcript(session_of(id), wins.transcript)) or changed
+      changed = display.win_option(
+        wins.transcript,
+        'winbar',
+        winbar.transcript(session_of(id), wins.transcript)
+      ) or changed
     end
     if wins.prompt then
       local id = prompt.session_of(api.nvim_win_get_buf(wins.prompt))
-      changed = display.win_option(wins.prompt, 'winbar', winbar.prompt(session_of(id), wins.prompt)) or changed
+      changed = display.win_option(wins.prompt, 'winbar', winbar.prompt(session_of(id), wins.prompt))
+        or changed
     end
   end
   -- On a command line the editor draws nothing but that line by itself.
@@ -130,8 +135,7 @@ end
 
 local function open_column(session)
   local tab = api.nvim_get_current_tabpage()
-  before[tab] =
-    { layout = fn.winlayout(), sizes = fn.winrestcmd(), screen = { vim.o.columns, vim.o.lines } }
+  before[tab] = { layout = fn.winlayout(), sizes = fn.winrestcmd(), screen = { vim.o.columns, vim.o.lines } }
   local equal = vim.o.equalalways
   vim.o.equalalways = false
   local ok, err = pcall(function()

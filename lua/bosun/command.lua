@@ -27,6 +27,7 @@ local function show_log(path, what)
   if not path or vim.fn.filereadable(path) ~= 1 then
     return notice.say('warn', ('there is no %s yet'):format(what))
   end
+  if vim.fn.getcmdwintype() ~= '' then return notice.say('warn', 'leave the command-line window first') end
   local buf = vim.fn.bufadd(path)
   require('bosun.buffers').own(buf)
   vim.cmd.tabnew()

@@ -14,6 +14,8 @@ local function notify(name, message) require('bosun.rpc').notify(name, message) 
 
 local ns = api.nvim_create_namespace('bosun.edit')
 
+-- See below.
+local in_block = nil
 -- Buffers that wait for a mode to end.
 local waiting = {}
 
@@ -24,7 +26,23 @@ local function blocked(buf)
   if api.nvim_get_current_buf() ~= buf then return nil end
   local mode = api.nvim_get_mode().mode
   if mode:find('^no') or mode:find('^[vVsS\22\19]') or mode:find('^[iR]v?[cx]$') then return mode end
+  -- Replace mode remembers what it replaced, and typing into a block is copied to its lines at the end.
+  if mode:find('^R') then return mode end
+  if in_block == buf and mode:find('^i') then return 'insert into a block' end
 end
+
+-- The buffer in which a visual block is being typed into, or nil: insert mode by itself does not tell.
+api.nvim_create_autocmd('ModeChanged', {
+  group = api.nvim_create_augroup('bosun.edit.block', {}),
+  callback = function()
+    local old, new = vim.v.event.old_mode, vim.v.event.new_mode
+    if not new:find('^i') then
+      in_block = nil
+    elseif old:find('^\22') then
+      in_block = api.nvim_get_current_buf()
+    end
+  end,
+})
 
 local function safe(buf)
   waiting[buf] = nil
@@ -105,7 +123,11 @@ end
 local function plain(err)
   local text = tostring(err):match('[^\n]*')
   -- Where in a script of somebody's it happened says nothing to a person.
-  text = text:gsub('^.-(E%d+:)', '%1'):gsub('^Vim%b():', ''):gsub('%S+%.lua:%d+: ', ''):gsub(' in function \'?[^\']*\'?%.*$', '')
+  text = text
+    :gsub('^.-(E%d+:)', '%1')
+    :gsub('^Vim%b():', '')
+    :gsub('%S+%.lua:%d+: ', '')
+    :gsub(" in function '?[^']*'?%.*$", '')
   return text
 end
 
@@ -123,7 +145,7 @@ end
 -- Through `:write`, as the person would: with autocommands, and without a message or a question. An error of
 -- somebody's autocommand does not keep the file from being written, as it does not for the person.
 local function save(buf, bang)
-  local errmsg = vim.v.errmsg
+  local errmsg, name = vim.v.errmsg, api.nvim_buf_get_name(buf)
   vim.v.errmsg = ''
   local ok, err = pcall(
     api.nvim_buf_call,
@@ -138,6 +160,9 @@ local function save(buf, bang)
   )
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg
+  if api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) ~= name then
+    return false, 'the buffer got another name while it was saved'
+  end
   if not api.nvim_buf_is_loaded(buf) then return false, 'the buffer was closed while it was saved' end
   if not vim.bo[buf].modified then return true end
   if not ok then return false, plain(err) end
@@ -213,7 +238,7 @@ local function outcome(message)
   why = nil
   if message.save then
     saved, why = with_eol(buf, message.eol, function() return save(buf, disk == 'touched') end)
-    if not api.nvim_buf_is_loaded(buf) then return { kind = 'not_saved', tick = tick, message = why } end
+    if not api.nvim_buf_is_loaded(buf) then return { kind = 'failed', message = why } end
   end
   put_marks_back()
   tick = api.nvim_buf_get_changedtick(buf)

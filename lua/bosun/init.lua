@@ -214,7 +214,8 @@ function M.pending() return vim.deepcopy(state().questions) end
 function M.answer(id, option)
   local question = state().question(id)
   if not question then return nil, ('there is no question %s'):format(tostring(id)) end
-  local known = option == 'cancelled'
+  -- Refusing works also where the agent offers no option for it: the sidecar falls back to `cancelled`.
+  local known = vim.tbl_contains({ 'cancelled', 'reject_once', 'reject_always' }, option)
   for _, o in ipairs(question.options) do
     known = known or o.id == option or o.kind == option
   end

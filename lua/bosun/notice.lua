@@ -16,7 +16,8 @@ local busy = false
 -- One line, no longer than the message line.
 local function short(text)
   text = tostring(text):gsub('%s*[\r\n]+%s*', ' '):gsub('[%z\1-\31\127]', ' ')
-  local room = math.max(20, vim.v.echospace - 8)
+  -- A screen too narrow for anything gets the first letters: a line that wraps would wait for a key.
+  local room = math.max(1, vim.v.echospace - 8)
   if vim.fn.strdisplaywidth(text) <= room then return text end
   while text ~= '' and vim.fn.strdisplaywidth(text) > room - 1 do
     text =

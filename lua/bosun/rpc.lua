@@ -127,6 +127,8 @@ function M.ensure()
   end
   sidecar.id = id
   current = sidecar
+  -- Watches modes that it could not see if it were loaded with the first edit.
+  require('bosun.edit')
   local v = vim.version()
   send('hello', {
     protocol = M.PROTOCOL,

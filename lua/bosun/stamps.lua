@@ -47,11 +47,27 @@ local function same_text(buf)
   return disk == text or disk == text .. newline
 end
 
--- A swap file remembers the time of the file it stands for.
+-- A swap file remembers the time of the file it stands for; nil where there is none.
 local function swap_differs(buf, stamp)
   local name = vim.fn.swapname(buf)
   local info = name ~= '' and vim.fn.swapinfo(name) or {}
-  return info.mtime ~= nil and info.mtime ~= 0 and info.mtime ~= stamp.sec
+  if not info.mtime or info.mtime == 0 then return nil end
+  return info.mtime ~= stamp.sec
+end
+
+-- What Neovim itself knows: `:checktime` tells its autocommand of a file that changed, and is told to do nothing.
+local function neovim_says_changed(buf)
+  local changed = false
+  local id = vim.api.nvim_create_autocmd('FileChangedShell', {
+    buffer = buf,
+    callback = function()
+      changed = true
+      vim.v.fcs_choice = ''
+    end,
+  })
+  pcall(vim.cmd, 'silent! checktime ' .. buf)
+  pcall(vim.api.nvim_del_autocmd, id)
+  return changed
 end
 
 --- Whether the file is still what the buffer was read from or written to: `same`, `touched` (another time, the same
@@ -67,7 +83,9 @@ function M.check(buf)
     return equal and 'touched' or 'changed'
   end
   if was then return 'changed' end
-  return swap_differs(buf, is) and 'changed' or 'same'
+  local differs = swap_differs(buf, is)
+  if differs == nil then differs = neovim_says_changed(buf) end
+  return differs and 'changed' or 'same'
 end
 
 --- Whether the last line ends in a newline on disk.
@@ -103,7 +121,8 @@ function M.watch()
     local o = vim.bo[args.buf]
     take(args.buf, o.endofline or (o.fixendofline and not o.binary))
   end)
-  on('BufFilePost', function(args) stamps[args.buf] = nil end)
+  -- Under its new name the buffer was never read: a file that is there already is not its own. `:saveas` writes next.
+  on('BufFilePost', function(args) stamps[args.buf] = { missing = true } end)
   on({ 'BufUnload', 'BufWipeout' }, function(args)
     stamps[args.buf], eols[args.buf] = nil, nil
   end)

@@ -94,7 +94,14 @@ function M.on_questions(list) M.questions = list end
 
 --- The sidecar is gone: all sessions are dead, no question is left. Returns how many sessions that is.
 function M.lost(cause)
+  local told = {}
   for _, session in ipairs(M.sessions) do
+    if vim.tbl_contains({ 'running', 'waiting', 'cancelling' }, session.state) then
+      told[#told + 1] = { 'BosunTurnEnd', { session = session.id, stop_reason = 'sidecar_exit' } }
+    end
+    if session.state ~= 'dead' then
+      told[#told + 1] = { 'BosunStateChanged', { session = session.id, state = 'dead' } }
+    end
     session.state, session.cause, session.queue = 'dead', cause, {}
     local record = own[session.id]
     if record then
@@ -103,6 +110,12 @@ function M.lost(cause)
   end
   M.questions = {}
   require('bosun.inbox').changed('on_sessions', 'on_questions')
+  -- Whoever follows a turn by its events sees it end, although nobody is left to send them.
+  vim.schedule(function()
+    for _, event in ipairs(told) do
+      pcall(vim.api.nvim_exec_autocmds, 'User', { pattern = event[1], data = event[2], modeline = false })
+    end
+  end)
   return #M.sessions
 end
 

@@ -43,12 +43,14 @@ function M.transcript(s, win)
   if s.mode and s.mode ~= vim.NIL and s.mode ~= '' then
     parts[#parts + 1] = ' (' .. display.bar(s.mode, 16) .. ')'
   end
+  local state = words[s.state] or s.state or ''
+  local usage = usage_of(s)
   if s.title and s.title ~= vim.NIL and s.title ~= '' then
-    local room = vim.api.nvim_win_get_width(win) - 40
+    local taken = vim.fn.strdisplaywidth(s.agent .. state .. usage) + 10
+    local room = vim.api.nvim_win_get_width(win) - taken
     parts[#parts + 1] = '%< · ' .. display.bar(s.title, math.max(8, math.min(60, room)))
   end
-  parts[#parts + 1] = '%#BosunBarState# · ' .. display.bar(words[s.state] or s.state or '') .. ' '
-  local usage = usage_of(s)
+  parts[#parts + 1] = '%#BosunBarState# · ' .. display.bar(state) .. ' '
   if usage ~= '' then parts[#parts + 1] = '%=%#BosunBarHint#' .. usage .. ' ' end
   return table.concat(parts)
 end

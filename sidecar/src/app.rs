@@ -24,6 +24,11 @@ use crate::workspace::{Workspace, locate};
 /// Ops of the app itself have this bit, so that they never meet those of the workspace.
 const OWN_OPS: u64 = 1 << 63;
 
+/// A list of more questions than this is sent with pauses.
+const FEW_QUESTIONS: usize = 50;
+/// Between two sendings of a long list.
+const LONG_LIST_PAUSE: Millis = 250;
+
 /// A prompt that waits until the mirrors of the modified bufs are complete, so that the agent cannot read older text.
 #[derive(Debug)]
 struct HeldPrompt {
@@ -51,6 +56,8 @@ pub struct App {
     held: Vec<HeldPrompt>,
     /// Autocmds on their way to the editor.
     announcements: Announcements,
+    /// No list of questions is sent before this; 0 while the list is short.
+    questions_due: Millis,
     /// Where logs are, told to the editor in the welcome.
     log_dir: PathBuf,
 }
@@ -67,6 +74,7 @@ impl App {
             roots: BTreeMap::new(),
             held: Vec::new(),
             announcements: Announcements::default(),
+            questions_due: 0,
             log_dir: hello.log_dir.clone(),
         }
     }
@@ -101,8 +109,14 @@ impl App {
                 out.push(Effect::Nvim(NvimCmd::Patch(patch)));
             }
         }
-        if self.sessions.take_questions_changed() {
-            out.push(Effect::Nvim(NvimCmd::Questions(self.sessions.questions())));
+        if now >= self.questions_due {
+            self.questions_due = 0;
+        }
+        if self.questions_due == 0 && self.sessions.take_questions_changed() {
+            let questions = self.sessions.questions();
+            // The list goes as a whole; a long one that changes all the time must not keep the editor busy.
+            self.questions_due = if questions.len() > FEW_QUESTIONS { now + LONG_LIST_PAUSE } else { 0 };
+            out.push(Effect::Nvim(NvimCmd::Questions(questions)));
         }
         if self.sessions.take_state_changed() {
             out.push(Effect::Nvim(NvimCmd::Sessions(self.sessions.states())));
@@ -112,9 +126,16 @@ impl App {
 
     /// When `settle` has something to do even if nothing happens.
     pub fn next_deadline(&self) -> Option<Millis> {
-        let all =
-            [self.sessions.next_deadline(), self.view.next_deadline(), self.announcements.next_deadline()];
-        all.into_iter().flatten().min()
+        let questions = (self.questions_due > 0).then_some(self.questions_due);
+        [
+            self.sessions.next_deadline(),
+            self.view.next_deadline(),
+            self.announcements.next_deadline(),
+            questions,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// Carries what one room wants of another to that room until only effects for the edges are left.

@@ -223,19 +223,29 @@ return {
     end,
   },
   {
-    'and what is typed over in replace mode',
+    'replace mode, which remembers what it typed over, holds the edit up until it ends',
     function(e)
       local buf = e:open(e:file('a.txt', 'one\nabcdef\n'))
       e:lua('vim.api.nvim_win_set_cursor(0, { 2, 0 })')
       e:keys('RXY', "return vim.api.nvim_get_current_line() == 'XYcdef'")
-      e:edit(buf, { whole(0, 0, { 'top' }) })
-      e:keys('Z', "return vim.api.nvim_get_current_line() == 'XYZdef'")
-      e:keys('<Esc>u', "return vim.api.nvim_get_current_line() ~= 'XYZdef'")
-      same(e:lines(buf), { 'top', 'one', 'XYcdef' })
-      e:cmd('silent undo')
-      same(e:lines(buf), { 'one', 'XYcdef' })
-      e:cmd('silent undo')
-      same(e:lines(buf), { 'one', 'abcdef' })
+      same(e:edit(buf, { whole(0, 0, { 'top' }) }).kind, 'busy')
+      e:keys('<BS>', "return vim.api.nvim_get_current_line() == 'Xbcdef'")
+      e:keys('<Esc>', "return vim.api.nvim_get_mode().mode == 'n'")
+      same(e:edit(buf, { whole(0, 0, { 'top' }) }).kind, 'done')
+      same(e:lines(buf), { 'top', 'one', 'Xbcdef' })
+    end,
+  },
+  {
+    'so does typing into a visual block, which is copied to its lines at the end',
+    function(e)
+      local buf = e:open(e:file('a.txt', 'one\ntwo\n'))
+      -- Loaded with the sidecar's start, before anything is typed.
+      e:lua("require('bosun.edit')")
+      e:keys('<C-v>jIab', "return vim.api.nvim_get_current_line() == 'abone'")
+      same(e:edit(buf, { whole(0, 0, { 'top' }) }).kind, 'busy')
+      e:keys('c<Esc>', "return vim.api.nvim_get_mode().mode == 'n'")
+      same(e:edit(buf, { whole(0, 0, { 'top' }) }).kind, 'done')
+      same(e:lines(buf), { 'top', 'abcone', 'abctwo' })
     end,
   },
   {
