@@ -94,8 +94,7 @@ local function put(win, buf, role)
 end
 
 local function width_of()
-  local settings = require('bosun.config').get().window
-  local width = type(settings) == 'table' and settings.width or 0.4
+  local width = require('bosun.config').get().window.width
   if width < 1 then width = math.floor(vim.o.columns * width) end
   return math.max(math.min(width, vim.o.columns - 10), math.min(20, vim.o.columns - 2), 1)
 end

@@ -39,20 +39,14 @@ local function show_log(path, what)
   vim.cmd('normal! G')
 end
 
--- The wire log of the current session's agent, else the newest.
+-- The wire log of the current session's agent, else of the newest session's.
 local function wire_log()
-  local id = require('bosun.chat').current()
-  local session = id and state().get(id)
-  local newest, best = nil, nil
-  for _, path in ipairs(vim.fn.glob(require('bosun.rpc').log_dir() .. '/*wire*', false, true)) do
-    local stat = vim.uv.fs_stat(path)
-    local named = session and vim.fs.basename(path):find(session.agent, 1, true) ~= nil
-    local rank = stat and stat.mtime.sec + (named and 1e12 or 0) or 0
-    if not best or rank > best then
-      newest, best = path, rank
-    end
-  end
-  return newest
+  local all = state().sessions
+  local session = state().get(require('bosun.chat').current()) or all[#all]
+  if not session then return nil end
+  -- As the sidecar names it.
+  local name = session.agent:gsub('[^%w-]', '_')
+  return ('%s/wire-%s.jsonl'):format(require('bosun.rpc').log_dir(), name)
 end
 
 local function choose_session()

@@ -87,10 +87,7 @@ local function line_of(buf)
   return math.max(0, api.nvim_buf_get_mark(buf, '"')[1] - 1)
 end
 
-local function wanted(what)
-  local settings = require('bosun.config').get().context
-  return type(settings) ~= 'table' or settings[what] ~= false
-end
+local function wanted(what) return require('bosun.config').get().context[what] end
 
 --- The list that is sent: zero-based lines, `last` exclusive. Empty when there is nothing, or when it is switched off.
 function M.collect()

@@ -220,7 +220,7 @@ local function map_keys(v, buf, answers)
   map('g?', function() display.keys('Diff', keys) end, 'Show these keys')
   map('<C-c>', function()
     local q = questions().get(v.question)
-    if q then require('bosun.rpc').notify('cancel', { session = q.session }) end
+    if q then require('bosun.chat').cancel(q.session) end
   end, 'Cancel the turn')
   if not answers then return end
   for i = 1, 9 do

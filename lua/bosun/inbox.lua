@@ -10,13 +10,6 @@ local notice = require('bosun.notice')
 -- The error file does not grow beyond this.
 local LOG_BYTES = 256 * 1024
 
-local function module(name)
-  local ok, found = pcall(require, 'bosun.' .. name)
-  if ok then return found end
-  if not tostring(found):find("module 'bosun." .. name .. "' not found", 1, true) then error(found, 0) end
-  return {}
-end
-
 -- vim.NIL is true in a condition and fails in ipairs: absent is absent.
 local function clean(value)
   if value == vim.NIL then return nil end
@@ -28,39 +21,35 @@ local function clean(value)
   return out
 end
 
-local function call(name, f, ...)
-  local fn = module(name)[f]
-  if fn then return fn(...) end
-end
-
---- Calls a handler of the part that shows things: 'on_sessions', 'on_questions'.
-function M.changed(...)
-  for _, what in ipairs({ ... }) do
-    local name = what == 'on_sessions' and 'chat' or 'questions'
-    local ok, err = pcall(call, name, what)
-    if not ok then M.fail(what, err) end
+--- Tells the parts that show things that sessions and questions have changed. Never fails.
+function M.changed()
+  for name, show in pairs({
+    on_sessions = function() require('bosun.chat').on_sessions() end,
+    on_questions = function() require('bosun.questions').on_questions() end,
+  }) do
+    local ok, err = pcall(show)
+    if not ok then M.fail(name, err) end
   end
 end
 
 local handlers = {
   welcome = function(m)
     require('bosun.rpc').on_welcome(clean(m))
-    require('bosun.state').groups = m.groups or {}
-    call('highlight', 'apply', m.groups)
+    require('bosun.highlight').apply(m.groups)
   end,
   groups = function(m) require('bosun.rpc').on_groups(m.pgids) end,
   slice = function(m) require('bosun.buffers').slice(m) end,
   edit = function(m) require('bosun.edit').apply(m) end,
-  patch = function(m) call('chat', 'patch', m) end,
-  prompt_returned = function(m) call('chat', 'prompt_returned', clean(m)) end,
+  patch = function(m) require('bosun.chat').patch(m) end,
+  prompt_returned = function(m) require('bosun.chat').prompt_returned(clean(m)) end,
   notify = function(m) notice.say(m.level, m.text) end,
   sessions = function(m)
     require('bosun.state').on_sessions(clean(m.list))
-    call('chat', 'on_sessions')
+    require('bosun.chat').on_sessions()
   end,
   questions = function(m)
     require('bosun.state').on_questions(clean(m.list))
-    call('questions', 'on_questions')
+    require('bosun.questions').on_questions()
   end,
   user_event = function(m)
     vim.api.nvim_exec_autocmds('User', { pattern = m.name, data = clean(m.data), modeline = false })
@@ -68,7 +57,7 @@ local handlers = {
 }
 
 for _, name in ipairs({ 'diff', 'diff_lines', 'diff_done' }) do
-  handlers[name] = function(m) call('diff', 'recv', name, name == 'diff' and clean(m) or m) end
+  handlers[name] = function(m) require('bosun.diff').recv(name, name == 'diff' and clean(m) or m) end
 end
 
 --- Where errors in Lua are written.

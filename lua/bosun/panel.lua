@@ -181,7 +181,7 @@ local function maps()
   end
   map('<C-c>', function()
     local q = questions().get(panel.question)
-    if q then require('bosun.rpc').notify('cancel', { session = q.session }) end
+    if q then require('bosun.chat').cancel(q.session) end
   end, 'Cancel the turn')
   map('g?', function() display.keys('Questions', keys) end, 'Show these keys')
 end

@@ -8,9 +8,6 @@ local M = {}
 M.sessions = {}
 --- Questions that wait, oldest first: { id, session, title, body, options = { { id, name, kind } }, files }.
 M.questions = {}
---- Names of the highlight groups that patches use, by their number.
-M.groups = {}
-
 -- By session id: { launch, cwd, seen, lost, undecided, waiting }.
 --   seen       the present sidecar has told of it
 --   lost       its sidecar is gone
@@ -109,7 +106,7 @@ function M.lost(cause)
     end
   end
   M.questions = {}
-  require('bosun.inbox').changed('on_sessions', 'on_questions')
+  require('bosun.inbox').changed()
   -- Whoever follows a turn by its events sees it end, although nobody is left to send them.
   vim.schedule(function()
     for _, event in ipairs(told) do

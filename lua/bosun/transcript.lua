@@ -84,7 +84,7 @@ end
 local function ranges(list, base)
   local out = {}
   for i, q in ipairs(list or {}) do
-    out[i] = { id = q.id or q[1], first = base + (q.first or q[2]), last = base + (q.last or q[3]) }
+    out[i] = { id = q.id, first = base + q.first, last = base + q.last }
   end
   return out
 end
@@ -92,12 +92,7 @@ end
 -- The highlight groups by the numbers that the sidecar gives them; they come with its welcome.
 local function groups_of()
   local welcome = require('bosun.rpc').welcome
-  local groups = welcome and welcome.groups or {}
-  if groups ~= M.groups then
-    M.groups = groups
-    require('bosun.highlight').apply(groups)
-  end
-  return groups
+  return welcome and welcome.groups or {}
 end
 
 local function apply(view, msg)

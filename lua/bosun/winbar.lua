@@ -24,14 +24,14 @@ end
 
 local function usage_of(s)
   local usage, parts = s.usage, {}
-  local used = usage and tonumber(usage.used or usage[1])
-  local size = usage and tonumber(usage.size or usage[2])
+  local used = usage and tonumber(usage.used)
+  local size = usage and tonumber(usage.size)
   if used and size and size > 0 then
     parts[1] = ('%s/%s'):format(short(used), short(size))
   elseif used then
     parts[1] = short(used)
   end
-  if s.cost and s.cost ~= vim.NIL and s.cost ~= '' then parts[#parts + 1] = display.bar(s.cost, 16) end
+  if s.cost and s.cost ~= '' then parts[#parts + 1] = display.bar(s.cost, 16) end
   return table.concat(parts, ' ')
 end
 
@@ -40,12 +40,10 @@ end
 function M.transcript(s, win)
   if not s then return '%#BosunBar# Bosun ' end
   local parts = { '%#BosunBar# ', display.bar(s.agent, 24) }
-  if s.mode and s.mode ~= vim.NIL and s.mode ~= '' then
-    parts[#parts + 1] = ' (' .. display.bar(s.mode, 16) .. ')'
-  end
+  if s.mode and s.mode ~= '' then parts[#parts + 1] = ' (' .. display.bar(s.mode, 16) .. ')' end
   local state = words[s.state] or s.state or ''
   local usage = usage_of(s)
-  if s.title and s.title ~= vim.NIL and s.title ~= '' then
+  if s.title and s.title ~= '' then
     local taken = vim.fn.strdisplaywidth(s.agent .. state .. usage) + 10
     local room = vim.api.nvim_win_get_width(win) - taken
     parts[#parts + 1] = '%< · ' .. display.bar(s.title, math.max(8, math.min(60, room)))

@@ -234,8 +234,6 @@ pub enum Action {
     ViewClose { session: SessionKey },
     /// Fold or unfold the entry at this line (zero-based) of the transcript.
     ViewToggle { session: SessionKey, line: usize },
-    /// Remove a queued prompt, by its place in the queue (zero-based).
-    Unqueue { session: SessionKey, index: usize },
 }
 
 /// Something that goes along with a prompt.

@@ -359,6 +359,22 @@ return {
     e:file(vim.fs.basename(path), 'other text\n')
   end, 'failed', 'changed on disk'),
   check_refused(
+    'also where there is neither a swap file nor a stamp: Neovim itself knows',
+    function(e, _, path)
+      e:cmd('set noswapfile | silent edit!')
+      e:lua([[vim.cmd('normal! Goxxx')]])
+      e:lua(FORGET)
+      e:file(vim.fs.basename(path), 'other text\n')
+      vim.uv.fs_utime(path, 2000000000, 2000000000)
+    end,
+    'failed',
+    'changed on disk'
+  ),
+  check_refused('a buffer that took the name of another file does not overwrite it, nor ask', function(e)
+    local other = e:file('other.txt', 'not ours\n')
+    e:cmd('set confirm | file ' .. other)
+  end, 'failed', 'created on disk'),
+  check_refused(
     'edits that do not fit are refused whole',
     function() return { edits = { within(0, 0, 1, 'x'), within(1, 0, 50, 'x') } } end,
     'failed',

@@ -279,6 +279,7 @@ T['marks are highlights of the group with that number, known or not'] = ui.with_
     return out
   ]])
   equal(marks, { { 0, 0, 3, 'BosunUser' }, { 1, 0, 2, 'Normal' }, { 1, 1, 4, 'BosunOfTomorrow' } })
+  c.lua([[require('bosun.highlight').apply(require('bosun.rpc').welcome.groups)]])
   equal(c.lua([[return vim.api.nvim_get_hl(0, { name = 'BosunOfTomorrow' }).link]]), 'Normal')
 end)
 

@@ -125,6 +125,7 @@ fn nothing_is_left_of_a_killed_sidecar_but_the_editor_that_says_so() {
     editor.eventually("the editor knows", || {
         editor.lua("return require('bosun').sessions()[1].state", &[]) == "dead"
     });
+    assert_eq!(editor.turn_end(1), "sidecar_exit", "whoever follows the events sees the turn end");
     assert!(!editor.mode().1);
 }
 

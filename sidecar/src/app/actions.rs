@@ -53,7 +53,6 @@ impl App {
                 self.view.toggle(&session, line);
                 Vec::new()
             }
-            Action::Unqueue { session, index } => self.sessions.unqueue(&session, index),
         }
     }
 

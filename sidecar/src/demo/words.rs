@@ -43,25 +43,7 @@ pub(crate) fn context_file(prompt: &Value) -> Option<String> {
 
 /// `file:///a%20b#L3` is `/a b`.
 fn path_of_uri(uri: &str) -> Option<String> {
-    let rest = uri.strip_prefix("file://")?;
-    let encoded = rest.split(['#', '?']).next().unwrap_or(rest);
-    let bytes = encoded.as_bytes();
-    let mut path = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = encoded.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match hex {
-            Some(byte) if bytes[at] == b'%' => {
-                path.push(byte);
-                at += 3;
-            }
-            _ => {
-                path.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(path).ok().filter(|path| path.starts_with('/'))
+    crate::uri::path_of(uri)?.into_os_string().into_string().ok().filter(|path| path.starts_with('/'))
 }
 
 /// Reads a prompt.

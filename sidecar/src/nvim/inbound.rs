@@ -99,7 +99,6 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
         "view_open" => Action::ViewOpen { session: session(&mut t)?, buf: buf(&mut t)? },
         "view_close" => Action::ViewClose { session: session(&mut t)? },
         "view_toggle" => Action::ViewToggle { session: session(&mut t)?, line: t.index("line")? },
-        "unqueue" => Action::Unqueue { session: session(&mut t)?, index: t.index("index")? },
         _ => return Err(Malformed::Unknown),
     })
 }

@@ -45,16 +45,6 @@ impl Sessions {
         self.settle(effects)
     }
 
-    /// Takes a prompt out of the queue, by its place (zero-based), and hands it back.
-    pub fn unqueue(&mut self, key: &SessionKey, index: usize) -> Vec<Effect> {
-        let taken = self.index(key).and_then(|i| self.list[i].queue.remove(index));
-        let Some(prompt) = taken else {
-            return vec![notify("warn", "That prompt is not in the queue (any more).")];
-        };
-        self.state_changed = true;
-        vec![returned(key, prompt.text, "Taken out of the queue.")]
-    }
-
     /// Sends the next queued prompt, if the session is ready for one.
     pub(super) fn next_prompt(&mut self, i: usize, effects: &mut Vec<Effect>) {
         let session = &self.list[i];

@@ -140,7 +140,6 @@ fn every_message_of_the_protocol_is_understood() {
         &[s.clone(), ("line", 8.into())],
         "Action(ViewToggle { session: SessionKey(\"s1\"), line: 8 })",
     );
-    check("unqueue", &[s, ("index", 0.into())], "Action(Unqueue { session: SessionKey(\"s1\"), index: 0 })");
 }
 
 #[test]

@@ -50,23 +50,6 @@ fn prompts_wait_for_the_session_and_for_each_other() {
 }
 
 #[test]
-fn a_queued_prompt_can_be_taken_back() {
-    let mut stage = Stage::running();
-    for text in ["a", "b", "c"] {
-        stage.prompt(text);
-    }
-    stage.room.take_state_changed();
-    let effects = stage.room.unqueue(&key(), 1);
-    stage.play(effects);
-    assert_eq!(stage.take_quiet(), ["returned s1: \"b\" (Taken out of the queue.)"]);
-    assert_eq!(stage.room.states()[0].queue, ["a", "c"]);
-    assert!(stage.room.take_state_changed());
-    let effects = stage.room.unqueue(&key(), 2);
-    stage.play(effects);
-    assert_eq!(stage.take(), ["notify warn: That prompt is not in the queue (any more)."]);
-}
-
-#[test]
 fn an_empty_prompt_is_not_sent() {
     let mut stage = Stage::idle();
     stage.prompt(" \n");
