@@ -54,9 +54,11 @@ impl Agents {
         while self.tasks.try_join_next().is_some() {}
         if let AgentCmd::Start(launch) = cmd {
             let (commands, inbox) = mpsc::unbounded_channel();
-            let log = WireLog::open(&self.log_dir, agent, &launch);
-            let conn = conn::run(agent, *launch, inbox, self.lane.clone(), log, self.guard.clone());
-            self.tasks.spawn(conn);
+            let (lane, dir, guard) = (self.lane.clone(), self.log_dir.clone(), self.guard.clone());
+            self.tasks.spawn(async move {
+                let log = WireLog::open(&dir, agent, &launch);
+                conn::run(agent, *launch, inbox, lane, log, guard).await;
+            });
             self.running.insert(agent, commands);
         } else if let Some(commands) = self.running.get(&agent) {
             let _ = commands.send(cmd);

@@ -9,7 +9,6 @@ mod agents;
 mod announce;
 mod editor;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use announce::Announcements;
@@ -20,9 +19,6 @@ use crate::model::*;
 use crate::session::Sessions;
 use crate::view::View;
 use crate::workspace::{Workspace, locate};
-
-/// Ops of the app itself have this bit, so that they never meet those of the workspace.
-const OWN_OPS: u64 = 1 << 63;
 
 /// A list of more questions than this is sent with pauses.
 const FEW_QUESTIONS: usize = 50;
@@ -48,10 +44,6 @@ pub struct App {
     view: View,
     /// The next agent id; never reused.
     next_agent: u32,
-    /// The next op of the app itself (without `OWN_OPS`).
-    next_op: u64,
-    /// Working directories being resolved; dropped when the disk answers.
-    roots: BTreeMap<OpId, SessionKey>,
     /// In order of arrival; dropped when sent, cancelled or closed.
     held: Vec<HeldPrompt>,
     /// Autocmds on their way to the editor.
@@ -70,8 +62,6 @@ impl App {
             workspace: Workspace::new(hello.max_buf_bytes),
             view: View::new(),
             next_agent: 1,
-            next_op: 0,
-            roots: BTreeMap::new(),
             held: Vec::new(),
             announcements: Announcements::default(),
             questions_due: 0,
@@ -84,7 +74,7 @@ impl App {
         let effects = match event {
             Event::Nvim(event) => self.editor_event(event, now),
             Event::Agent(agent, event) => self.agent_event(agent, event, now),
-            Event::Disk(op, result) => self.disk_event(op, result),
+            Event::Disk(op, result) => self.workspace.disk(op, result),
         };
         self.route(effects, now, out);
     }
@@ -170,25 +160,6 @@ impl App {
         let id = AgentId(self.next_agent);
         self.next_agent += 1;
         id
-    }
-
-    fn mint_op(&mut self) -> OpId {
-        self.next_op += 1;
-        OpId(self.next_op | OWN_OPS)
-    }
-
-    fn disk_event(&mut self, op: OpId, result: DiskResult) -> Vec<Effect> {
-        let Some(session) = self.roots.remove(&op) else { return self.workspace.disk(op, result) };
-        match result {
-            DiskResult::Resolved(Ok(Resolved { real, kind: PathKind::Dir })) => {
-                self.workspace.add_root(&session, real)
-            }
-            // The spawn in that folder fails too, and says so in the transcript; no root means nothing is served.
-            other => {
-                tracing::warn!(%session, ?other, "the working directory cannot be a root");
-                Vec::new()
-            }
-        }
     }
 }
 

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::effect::{DiskCmd, Effect};
-use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome};
+use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, PathKind, Resolved};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
 use crate::reply::{Reply, WireId};
 
@@ -43,6 +43,8 @@ pub const READ_CAP: u64 = 64 << 20;
 enum Op {
     /// Where does the name of this buffer lead?
     BufName(BufId),
+    /// Where does a session's working directory lead?
+    Root(SessionKey),
     /// `fs/read_text_file`.
     Read(Box<ReadOp>),
     /// `fs/write_text_file`.
@@ -80,8 +82,27 @@ impl Workspace {
         OpId(self.next - 1)
     }
 
+    /// The session works in this folder: it becomes a root once the disk has said where it really is. Until then, and
+    /// where it is no folder, nothing of the session is served; an agent does not start there either, and says so.
+    pub fn open_root(&mut self, session: &SessionKey, cwd: PathBuf) -> Vec<Effect> {
+        let op = self.mint();
+        self.ops.insert(op, Op::Root(session.clone()));
+        vec![Effect::Disk(op, DiskCmd::Resolve { path: cwd })]
+    }
+
+    fn root_found(&mut self, session: &SessionKey, result: DiskResult, out: &mut Vec<Effect>) {
+        match result {
+            DiskResult::Resolved(Ok(Resolved { real, kind: PathKind::Dir })) => {
+                self.roots.add(session, real);
+                self.bufs.reconsider(&self.roots, out);
+            }
+            other => tracing::warn!(%session, ?other, "the working directory cannot be a root"),
+        }
+    }
+
     /// Adds a root; `real` is resolved. The first one is the session's working directory.
-    pub fn add_root(&mut self, session: &SessionKey, real: PathBuf) -> Vec<Effect> {
+    #[cfg(test)]
+    fn add_root(&mut self, session: &SessionKey, real: PathBuf) -> Vec<Effect> {
         let mut out = Vec::new();
         self.roots.add(session, real);
         self.bufs.reconsider(&self.roots, &mut out);
@@ -203,6 +224,7 @@ impl Workspace {
                 };
                 self.bufs.resolved(buf, op, found, &self.roots, &mut out);
             }
+            Some(Op::Root(session)) => self.root_found(&session, result, &mut out),
             Some(Op::Read(read)) => self.read_disk(op, read, result, &mut out),
             Some(Op::Write(write)) => self.write_disk(op, write, result, &mut out),
             Some(Op::Show(show)) => self.show_disk(op, show, result, &mut out),
@@ -337,6 +359,7 @@ impl Workspace {
     fn ops_of(&self, session: &SessionKey) -> Vec<OpId> {
         let of = |op: &Op| match op {
             Op::BufName(_) => false,
+            Op::Root(s) => s == session,
             Op::Read(r) => r.session == *session,
             Op::Write(w) => w.session == *session,
             Op::Show(s) => s.session == *session,
@@ -359,7 +382,7 @@ impl Workspace {
                 .ops
                 .iter()
                 .filter(|(_, op)| match op {
-                    Op::BufName(_) => false,
+                    Op::BufName(_) | Op::Root(_) => false,
                     Op::Read(r) => r.waits(),
                     Op::Write(w) => w.waits(),
                     Op::Show(s) => s.waits(),

@@ -3,7 +3,7 @@
 //! Part of the app: the only place where a prompt's context is turned into content, because that needs the mirrors.
 
 use super::{App, HeldPrompt};
-use crate::effect::{DiffTexts, DiskCmd, Effect, NvimCmd};
+use crate::effect::{DiffTexts, Effect, NvimCmd};
 use crate::event::{Action, ContextItem};
 use crate::model::*;
 use crate::session::{PromptContext, QuestionDiff};
@@ -16,9 +16,7 @@ impl App {
         match action {
             Action::NewSession { session, launch, cwd } => {
                 let agent = self.mint_agent();
-                let op = self.mint_op();
-                self.roots.insert(op, session.clone());
-                let mut effects = vec![Effect::Disk(op, DiskCmd::Resolve { path: cwd.clone() })];
+                let mut effects = self.workspace.open_root(&session, cwd.clone());
                 effects.extend(self.sessions.create(session, agent, launch, cwd, now));
                 effects
             }
