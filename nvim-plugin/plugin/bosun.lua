@@ -20,5 +20,16 @@ for _, name in ipairs({ 'open', 'toggle', 'close', 'new', 'cancel', 'pending', '
   )
 end
 
+-- What is selected before the chat is first opened goes along too: whoever remembers selections is loaded with the
+-- first one.
+if vim.fn.has('nvim-0.11') == 1 then
+  vim.api.nvim_create_autocmd('ModeChanged', {
+    group = vim.api.nvim_create_augroup('bosun.first_selection', {}),
+    pattern = '*:[vV\22]*',
+    once = true,
+    callback = function() require('bosun.context') end,
+  })
+end
+
 -- A file's stamp must be taken when it is read; a sidecar that starts later could not know it.
 if vim.fn.has('nvim-0.11') == 1 then require('bosun.stamps').watch() end

@@ -216,6 +216,18 @@ impl Workspace {
     /// A result of the disk edge. One that no op waits for is ignored.
     pub fn disk(&mut self, op: OpId, result: DiskResult) -> Vec<Effect> {
         let mut out = Vec::new();
+        if let DiskResult::Resolved(Ok(found)) = &result
+            && matches!(found.kind, PathKind::File | PathKind::Missing)
+        {
+            let name = match self.ops.get(&op) {
+                Some(Op::Read(read)) => Some(read.path()),
+                Some(Op::Write(write)) => Some(write.path()),
+                _ => None,
+            };
+            if let Some(name) = name.map(Path::to_owned) {
+                self.bufs.leads(&name, found, &self.roots, &mut out);
+            }
+        }
         match self.ops.remove(&op) {
             Some(Op::BufName(buf)) => {
                 let found = match result {

@@ -119,6 +119,20 @@ fn what_streams_in_is_on_the_screen_and_cannot_be_changed() {
 }
 
 #[test]
+fn a_selection_made_and_left_before_the_chat_was_ever_opened_goes_along() {
+    let editor = Setup::new().file("a.txt", "one\ntwo\nthree\n").start();
+    editor.edit("a.txt");
+    let agent = editor.script(&[auto(), then_polite()]);
+    editor.input("jVj<Esc>:Bosun open<CR>");
+    editor.eventually("the context on the screen", || editor.screen().contains("a.txt:2-3"));
+    compose(&editor, "with it");
+    editor.input("<CR>");
+    assert_eq!(editor.turn_end(1), "end_turn");
+    let blocks = Value::from(prompted(&agent, 0)).to_string();
+    assert!(blocks.contains("two\\nthree"), "{blocks}");
+}
+
+#[test]
 fn the_file_and_the_selection_go_along_visibly_and_can_be_left_out() {
     let editor = Setup::new().file("a.txt", "one\ntwo\nthree\n").start();
     let buf = editor.edit("a.txt");

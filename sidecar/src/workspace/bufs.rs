@@ -209,6 +209,23 @@ impl Bufs {
         self.consider(id, roots, out);
     }
 
+    /// A path was resolved for somebody else: a buffer of that name leads there too, whatever it led to before (the
+    /// file may have been moved, and a link put in its place).
+    pub fn leads(&mut self, name: &Path, found: &Resolved, roots: &Roots, out: &mut Vec<Effect>) {
+        let stale = |buf: &Buf| {
+            buf.resolving.is_none()
+                && Path::new(&buf.meta.name) == name
+                && buf.real.as_deref() != Some(&found.real)
+        };
+        let ids: Vec<BufId> = self.all.iter().filter(|(_, buf)| stale(buf)).map(|(id, _)| *id).collect();
+        for id in ids {
+            if let Some(buf) = self.all.get_mut(&id).filter(|buf| buf.name_is_path()) {
+                buf.real = Some(found.real.clone());
+                self.consider(id, roots, out);
+            }
+        }
+    }
+
     /// Roots came or went.
     pub fn reconsider(&mut self, roots: &Roots, out: &mut Vec<Effect>) {
         for id in self.all.keys().copied().collect::<Vec<_>>() {

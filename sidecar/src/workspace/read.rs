@@ -38,6 +38,11 @@ pub struct ReadOp {
 }
 
 impl ReadOp {
+    /// As the agent named it.
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
     /// A read that has just come in.
     pub fn new(
         session: SessionKey,

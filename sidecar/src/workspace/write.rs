@@ -86,6 +86,11 @@ pub struct WriteOp {
 }
 
 impl WriteOp {
+    /// As the agent named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A write that has just come in.
     pub fn new(session: SessionKey, path: PathBuf, content: String, reply: Reply) -> Self {
         let stage = Stage::Resolving;

@@ -12,7 +12,8 @@ local fakes = [[
   package.loaded['bosun.state'] = { sessions = {}, questions = {} }
   _G.said = {}
   package.loaded['bosun.notice'] = { say = function(_, text) said[#said + 1] = text end }
-  package.loaded['bosun.config'] = { get = function() return { window = { width = 0.4 }, context = { file = true, selection = true } } end }
+  local settings = { window = { width = 0.4 }, context = { file = true, selection = true } }
+  package.loaded['bosun.config'] = { get = function() return settings end }
   package.loaded['bosun.buffers'] = { own = function() end }
   package.loaded['bosun.rpc'] = {
     welcome = { groups = { 'BosunUser', 'BosunOption', 'BosunOfTomorrow' } },

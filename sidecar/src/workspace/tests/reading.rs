@@ -267,3 +267,18 @@ fn a_cancelled_read_is_answered_so() {
     "#]],
     );
 }
+
+#[test]
+fn a_buffer_whose_name_leads_elsewhere_by_now_is_still_the_text_of_that_name() {
+    let mut d = Desk::new();
+    d.file("/p/a", "disk\n").open(1, "/p/a", "disk\n").change(1, 0, 1, &["unsaved"]);
+    // The file was moved and a link put in its place.
+    d.file("/p/b", "disk\n");
+    d.links.push(("/p/a".into(), "/p/b".into()));
+    check(
+        d.read("/p/a"),
+        expect![[r#"
+            answer 1: {"content":"unsaved\n"}
+        "#]],
+    );
+}
