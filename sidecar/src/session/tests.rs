@@ -81,7 +81,7 @@ impl Stage {
             ..Launch::default()
         };
         let effects =
-            self.room.create(SessionKey::new(key), AgentId(agent), launch, "/work".into(), self.now);
+            self.room.create(SessionKey::new(key), AgentId(agent), launch, "/proj".into(), self.now);
         self.play(effects);
     }
 

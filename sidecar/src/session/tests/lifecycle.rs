@@ -16,7 +16,7 @@ fn a_session_starts_its_agent_then_opens_then_is_ready() {
         1,
         AgentInfo { name: "Robo".into(), version: "2".into(), protocol_version: 1, ..AgentInfo::default() },
     );
-    assert_eq!(stage.take(), ["groups [77]", "agent 1: session/new /work"]);
+    assert_eq!(stage.take(), ["groups [77]", "agent 1: session/new /proj"]);
     assert_eq!(stage.room.session_for(AgentId(1), "a1"), None);
     stage.made(1, "a1");
     assert_eq!(
@@ -24,7 +24,7 @@ fn a_session_starts_its_agent_then_opens_then_is_ready() {
         [r#"BosunSessionReady {"session":"s1"}"#, r#"BosunStateChanged {"session":"s1","state":"idle"}"#]
     );
     assert_eq!(stage.room.session_for(AgentId(1), "a1"), Some(&key()));
-    assert_eq!(stage.room.cwd(&key()), Some(Path::new("/work")));
+    assert_eq!(stage.room.cwd(&key()), Some(Path::new("/proj")));
     let state = &stage.room.states()[0];
     assert_eq!((state.agent.as_str(), state.agent_info.as_str()), ("robo", "Robo 2"));
     assert_eq!((state.usage, state.mode.clone(), state.title.as_str()), (None, None, ""));
@@ -142,7 +142,7 @@ fn a_session_that_cannot_be_opened_says_why_and_a_new_prompt_tries_again() {
     stage.ready(2, "b");
     assert_eq!(
         stage.take_quiet(),
-        ["groups [102]", "agent 2: session/new /work", "agent 2: prompt b: hello"]
+        ["groups [102]", "agent 2: session/new /proj", "agent 2: prompt b: hello"]
     );
 }
 
@@ -207,7 +207,7 @@ fn an_agent_that_ends_during_a_turn_ends_the_turn_with_the_cause() {
     stage.say("half a");
     stage.update(Update::ToolCall(titled("t", "T", ToolStatus::InProgress)));
     stage.ask("7", titled("t", "T", ToolStatus::InProgress), yes_no());
-    stage.ask_write(write_ask(4, "/work/a"));
+    stage.ask_write(write_ask(4, "/proj/a"));
     stage.prompt("queued");
     stage.take();
     let stderr = (0..20).map(|n| format!("line {n}")).collect();
@@ -331,7 +331,7 @@ fn closing_while_starting_stops_the_agent_and_nothing_comes_back_to_life() {
 fn sessions_can_share_an_agent() {
     let mut stage = Stage::idle();
     stage.create("s2", 1);
-    assert_eq!(stage.take_quiet(), ["agent 1: session/new /work"]);
+    assert_eq!(stage.take_quiet(), ["agent 1: session/new /proj"]);
     stage.made(1, "a2");
     stage.prompt("go");
     let second = SessionKey::new("s2");

@@ -67,7 +67,7 @@ fn sessions_with_the_same_tool_call_id_have_questions_of_their_own() {
 #[test]
 fn a_request_for_a_call_never_announced_makes_the_one_card_that_later_updates_fill() {
     let mut stage = Stage::running();
-    let diff = ToolContent::Diff(Diff { path: "/work/a".into(), old: None, new: "x".into() });
+    let diff = ToolContent::Diff(Diff { path: "/proj/a".into(), old: None, new: "x".into() });
     stage.ask(
         "7",
         tool("t1", |p| {
@@ -80,7 +80,7 @@ fn a_request_for_a_call_never_announced_makes_the_one_card_that_later_updates_fi
     stage.update(Update::ToolCallUpdate(titled("t1", "Write", ToolStatus::Completed)));
     stage.check(&[
         "1 user \"go\"",
-        "1 tool t1 \"Write\" completed diff /work/a",
+        "1 tool t1 \"Write\" completed diff /proj/a",
         "1 question 1 \"Write a\": ?",
     ]);
 }
@@ -152,7 +152,7 @@ fn a_cancel_answers_all_that_wait_and_all_that_come_until_the_turn_has_ended() {
     for wire in ["1", "2", "3"] {
         stage.ask(wire, titled(wire, "T", ToolStatus::Pending), yes_no());
     }
-    stage.ask_write(write_ask(5, "/work/a"));
+    stage.ask_write(write_ask(5, "/proj/a"));
     stage.take();
     stage.cancel();
     assert_eq!(
@@ -169,7 +169,7 @@ fn a_cancel_answers_all_that_wait_and_all_that_come_until_the_turn_has_ended() {
     stage.ask("4", titled("4", "late", ToolStatus::Pending), yes_no());
     assert_eq!(stage.take(), [cancelled("4")]);
     assert_eq!(stage.transcript().last().unwrap(), "1 tool 4 \"late\" cancelled");
-    stage.ask_write(write_ask(6, "/work/a"));
+    stage.ask_write(write_ask(6, "/proj/a"));
     assert_eq!(stage.take(), ["write 6: false"]);
     stage.stop("cancelled");
     stage.prompt("next");
@@ -183,7 +183,7 @@ fn a_cancel_answers_all_that_wait_and_all_that_come_until_the_turn_has_ended() {
 fn a_question_still_open_when_its_turn_ends_is_withdrawn() {
     let mut stage = Stage::running();
     stage.ask("7", titled("t", "T", ToolStatus::Pending), yes_no());
-    stage.ask_write(write_ask(3, "/work/a"));
+    stage.ask_write(write_ask(3, "/proj/a"));
     stage.take();
     stage.stop("end_turn");
     assert_eq!(stage.take_quiet(), [cancelled("7"), "write 3: false".to_owned()]);

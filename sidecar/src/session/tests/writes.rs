@@ -5,12 +5,12 @@ use super::*;
 #[test]
 fn a_write_is_asked_about_with_what_would_land() {
     let mut stage = Stage::running();
-    let ask = write_ask(9, "/work/src/a.rs");
+    let ask = write_ask(9, "/proj/src/a.rs");
     stage.ask_write(ask.clone());
     let question = &stage.room.questions()[0];
     assert_eq!(question.title, "write src/a.rs");
     assert_eq!(question.body, [""; 0]);
-    assert_eq!(question.files, ["/work/src/a.rs"]);
+    assert_eq!(question.files, ["/proj/src/a.rs"]);
     let options: Vec<_> = question.options.iter().map(|o| (&*o.id, &*o.name, o.kind.as_str())).collect();
     assert_eq!(options, [("allow", "Allow", "allow_once"), ("reject", "Reject", "reject_once")]);
     let diff = stage.room.question_diff(QuestionId(1), 0);
@@ -38,7 +38,7 @@ fn the_answer_decides_the_write() {
         ("cancelled", "write 9: false"),
     ] {
         let mut stage = Stage::running();
-        stage.ask_write(write_ask(9, "/work/a"));
+        stage.ask_write(write_ask(9, "/proj/a"));
         stage.take();
         stage.answer(1, word);
         assert_eq!(stage.take_quiet(), [verdict], "{word}");
@@ -48,7 +48,7 @@ fn the_answer_decides_the_write() {
 #[test]
 fn an_allowed_write_approves_no_other() {
     let mut stage = Stage::running();
-    stage.ask_write(write_ask(9, "/work/a"));
+    stage.ask_write(write_ask(9, "/proj/a"));
     stage.answer(1, "allow");
     assert!(stage.room.approved_diffs(&key()).is_empty());
     assert_eq!(stage.transcript()[1], "1 question 1 \"write a\": allowed: Allow");
@@ -57,8 +57,8 @@ fn an_allowed_write_approves_no_other() {
 #[test]
 fn a_write_asked_about_again_has_one_question() {
     let mut stage = Stage::running();
-    stage.ask_write(write_ask(9, "/work/a"));
-    stage.ask_write(WriteAsk { content: "newer\n".into(), ..write_ask(9, "/work/a") });
+    stage.ask_write(write_ask(9, "/proj/a"));
+    stage.ask_write(WriteAsk { content: "newer\n".into(), ..write_ask(9, "/proj/a") });
     assert_eq!(stage.room.questions().len(), 1);
     assert_eq!(stage.transcript()[1], "1 question 1 \"write a\": withdrawn: the text changed");
     stage.take();
@@ -69,7 +69,7 @@ fn a_write_asked_about_again_has_one_question() {
 #[test]
 fn a_write_that_is_off_takes_its_question_along() {
     let mut stage = Stage::running();
-    stage.ask_write(write_ask(9, "/work/a"));
+    stage.ask_write(write_ask(9, "/proj/a"));
     stage.take();
     let effects = stage.room.withdraw_write(OpId(9), "withdrawn: the agent took it back");
     stage.play(effects);
@@ -83,11 +83,11 @@ fn a_write_of_a_session_that_is_gone_does_not_land() {
     let mut stage = Stage::running();
     stage.exit(Exit::default());
     stage.take();
-    stage.ask_write(write_ask(1, "/work/a"));
+    stage.ask_write(write_ask(1, "/proj/a"));
     assert_eq!(stage.take(), ["write 1: false"]);
     let effects = stage.room.close(&key(), 0);
     stage.play(effects);
     stage.take();
-    stage.ask_write(write_ask(2, "/work/a"));
+    stage.ask_write(write_ask(2, "/proj/a"));
     assert_eq!(stage.take(), ["write 2: false"]);
 }
