@@ -99,6 +99,11 @@ local function width_of()
   return math.max(math.min(width, vim.o.columns - 10), math.min(20, vim.o.columns - 2), 1)
 end
 
+-- In a window of one line there is no room for a bar, and Neovim says so in a message that nothing catches.
+local function set_bar(win, text)
+  return display.win_option(win, 'winbar', api.nvim_win_get_height(win) > 1 and text or '')
+end
+
 -- Every window of ours says what is true now; unchanged text is not set again.
 local function draw_bars()
   local changed = false
@@ -106,16 +111,11 @@ local function draw_bars()
     local wins = column(tab)
     if wins.transcript then
       local id = transcript.session_of(api.nvim_win_get_buf(wins.transcript))
-      changed = display.win_option(
-        wins.transcript,
-        'winbar',
-        winbar.transcript(session_of(id), wins.transcript)
-      ) or changed
+      changed = set_bar(wins.transcript, winbar.transcript(session_of(id), wins.transcript)) or changed
     end
     if wins.prompt then
       local id = prompt.session_of(api.nvim_win_get_buf(wins.prompt))
-      changed = display.win_option(wins.prompt, 'winbar', winbar.prompt(session_of(id), wins.prompt))
-        or changed
+      changed = set_bar(wins.prompt, winbar.prompt(session_of(id), wins.prompt)) or changed
     end
   end
   -- On a command line the editor draws nothing but that line by itself.
