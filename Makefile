@@ -23,7 +23,7 @@ help: ## List the targets
 setup: $(NVIM) ## Fetch what is missing (Neovim, unless one >= 0.11 is there) into .deps/
 
 build: ## Build the sidecar: target/release/bosun
-	@$(CARGO) build --quiet --release --locked -p bosun
+	@$(CARGO) build --release --locked -p bosun
 
 demo: setup build ## Open Neovim on a sample project with the demo agent; without a terminal, play the session headless
 	@$(RUN) bash tests/demo/run.sh

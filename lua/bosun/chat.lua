@@ -132,9 +132,35 @@ local function to_end(win)
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
 end
 
+-- Sizes by window, of windows that are part of the layout: `winrestcmd()` counts floats too, and gives the size of one
+-- that is gone to another.
+local function sizes_of(tab)
+  local out = {}
+  for _, win in ipairs(api.nvim_tabpage_list_wins(tab)) do
+    if api.nvim_win_get_config(win).relative == '' then
+      out[win] = { api.nvim_win_get_width(win), api.nvim_win_get_height(win) }
+    end
+  end
+  return out
+end
+
+local function give_back(sizes)
+  local cmdheight = vim.o.cmdheight
+  -- Twice, because a window that grows takes from one that was set before.
+  for _ = 1, 2 do
+    for win, size in pairs(sizes) do
+      if api.nvim_win_is_valid(win) then
+        api.nvim_win_set_width(win, size[1])
+        api.nvim_win_set_height(win, size[2])
+      end
+    end
+  end
+  if vim.o.cmdheight ~= cmdheight then vim.o.cmdheight = cmdheight end
+end
+
 local function open_column(session)
   local tab = api.nvim_get_current_tabpage()
-  before[tab] = { layout = fn.winlayout(), sizes = fn.winrestcmd(), screen = { vim.o.columns, vim.o.lines } }
+  before[tab] = { layout = fn.winlayout(), sizes = sizes_of(tab), screen = { vim.o.columns, vim.o.lines } }
   local equal = vim.o.equalalways
   vim.o.equalalways = false
   local ok, err = pcall(function()
@@ -243,7 +269,7 @@ local function close_here(tab)
     if inside and back and api.nvim_win_get_tabpage(back) == tab then api.nvim_set_current_win(back) end
     local saved = before[tab]
     local same = saved and vim.deep_equal(saved.screen, { vim.o.columns, vim.o.lines })
-    if same and vim.deep_equal(saved.layout, fn.winlayout()) then pcall(vim.cmd, saved.sizes) end
+    if same and vim.deep_equal(saved.layout, fn.winlayout()) then give_back(saved.sizes) end
   end
   before[tab] = nil
 end

@@ -43,7 +43,13 @@ end
 local function wire_log()
   local all = state().sessions
   local session = state().get(require('bosun.chat').current()) or all[#all]
-  if not session then return nil end
+  if not session then
+    local newest = nil
+    for _, path in ipairs(vim.fn.glob(require('bosun.rpc').log_dir() .. '/wire-*.jsonl', false, true)) do
+      if not newest or vim.fn.getftime(path) > vim.fn.getftime(newest) then newest = path end
+    end
+    return newest
+  end
   -- As the sidecar names it.
   local name = session.agent:gsub('[^%w-]', '_')
   return ('%s/wire-%s.jsonl'):format(require('bosun.rpc').log_dir(), name)
@@ -171,6 +177,7 @@ local subs = {
     run = function(words)
       if words[1] == 'wire' then return show_log(wire_log(), 'wire log') end
       if words[1] == 'lua' then return show_log(require('bosun.inbox').log_path(), 'error in Lua') end
+      if words[1] then return report(nil, ('there is no log `%s`: try wire or lua'):format(words[1])) end
       show_log(
         (require('bosun.rpc').welcome or {}).log or require('bosun.rpc').log_dir() .. '/bosun.log',
         'log'

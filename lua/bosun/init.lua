@@ -199,6 +199,8 @@ function M.cancel(opts)
   check_options(opts, { 'session' }, 'cancel')
   local id, err = existing(opts.session)
   if not id then return nil, err end
+  local s = state().get(id).state
+  if s == 'idle' or s == 'dead' then return nil, 'no turn is running' end
   if not rpc().notify('cancel', { session = id }) then return nil, 'the sidecar is not running' end
   return true
 end

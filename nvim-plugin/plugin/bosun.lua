@@ -20,6 +20,15 @@ for _, name in ipairs({ 'open', 'toggle', 'close', 'new', 'cancel', 'pending', '
   )
 end
 
+-- No plugin manager looks for help pages here, so their tags are made when they are missing or old.
+vim.schedule(function()
+  local page = vim.api.nvim_get_runtime_file('doc/bosun.txt', false)[1]
+  local tags = page and vim.fs.joinpath(vim.fs.dirname(page), 'tags')
+  if page and vim.fn.getftime(tags) < vim.fn.getftime(page) then
+    pcall(vim.cmd.helptags, { args = { vim.fn.fnameescape(vim.fs.dirname(page)) } })
+  end
+end)
+
 -- What is selected before the chat is first opened goes along too: whoever remembers selections is loaded with the
 -- first one.
 if vim.fn.has('nvim-0.11') == 1 then

@@ -363,6 +363,15 @@ impl Workspace {
         Some(self.bufs.ready(buf)?.snapshot().wire().text)
     }
 
+    /// What a person should know before a change of this file, by its name: that it is not open, or has unsaved lines.
+    pub fn note_on(&self, path: &Path) -> Option<String> {
+        match self.bufs.named(path) {
+            Some(buf) if buf.meta.modified => Some(refusal::SAVES_UNSAVED.to_owned()),
+            Some(_) => None,
+            None => Some(refusal::NOT_OPEN.to_owned()),
+        }
+    }
+
     /// Some buffer with unsaved text in the session's roots is not mirrored yet; a prompt waits for that.
     pub fn modified_pending(&self, session: &SessionKey) -> bool {
         self.bufs.modified_pending(session, &self.roots)

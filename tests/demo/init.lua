@@ -10,20 +10,21 @@ vim.o.mouse = 'a'
 
 require('bosun').setup({ default_agent = 'demo' })
 
+-- Short, because beside the chat a small screen leaves few columns.
 local hints = {
-  '',
   '   Try this:',
-  '   1  Change Hello in line 5 to Good morning. Do not save.',
-  '   2  Go to the chat (<C-w>l), and type: replace morning with evening',
-  '   3  <Esc><CR> sends. The agent asks: gd shows the change, 1 allows it.',
-  '   4  Come back (<C-w>h): u takes the change back. :qa! leaves.',
+  '   1  above: Hello -> Good morning, unsaved',
+  '   2  <C-w>l and i, then type:',
+  '      replace morning with evening',
+  '   3  <Esc><CR>. It asks: gd shows, 1 allows',
+  '   4  <C-w>h: u takes it back. :qa! leaves',
 }
 
--- Below the last line of the file, and no part of it.
+-- Below the line that the first step changes, and no part of the file.
 local function show(buf)
   local lines = vim.tbl_map(function(text) return { { text, 'Comment' } } end, hints)
   local ns = vim.api.nvim_create_namespace('bosun-demo')
-  vim.api.nvim_buf_set_extmark(buf, ns, vim.api.nvim_buf_line_count(buf) - 1, 0, { virt_lines = lines })
+  vim.api.nvim_buf_set_extmark(buf, ns, 4, 0, { virt_lines = lines })
 end
 
 if vim.env.BOSUN_DEMO ~= 'headless' then

@@ -193,6 +193,22 @@ T[':wall, :update and undo neither send the prompt nor leave it modified'] = ui.
   )
 end)
 
+T['hiding gives sizes back whatever floats came and went, and never a larger command line'] = ui.with_child(
+  function(c)
+    c.lua([[
+    local buf = vim.api.nvim_create_buf(false, true)
+    _G.float = vim.api.nvim_open_win(buf, false, { relative = 'editor', row = 1, col = 1, width = 20, height = 3 })
+    _G.before = { vim.api.nvim_win_get_width(0), vim.api.nvim_win_get_height(0), vim.o.cmdheight }
+    require('bosun.chat').open()
+    vim.api.nvim_set_current_win(role('transcript'))
+    vim.api.nvim_win_close(_G.float, true)
+    require('bosun.chat').hide()
+    _G.after = { vim.api.nvim_win_get_width(0), vim.api.nvim_win_get_height(0), vim.o.cmdheight }
+  ]])
+    equal(c.lua('return after'), c.lua('return before'))
+  end
+)
+
 T['text and bars of an agent are never evaluated'] = ui.with_child(function(c)
   open(c)
   c.lua([==[

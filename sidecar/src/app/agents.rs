@@ -3,11 +3,13 @@
 //! Part of the app: decides only which room an event belongs to. Requests for sessions that this agent does not have
 //! are answered here, because no room owns them.
 
+use std::path::Path;
+
 use super::App;
 use crate::effect::Effect;
 use crate::event::AgentEvent;
 use crate::model::*;
-use crate::reply::Reply;
+use crate::reply::{Reply, WireId};
 
 impl App {
     pub(super) fn agent_event(&mut self, agent: AgentId, event: AgentEvent, now: Millis) -> Vec<Effect> {
@@ -20,7 +22,10 @@ impl App {
                 if self.sessions.session_for(agent, &session).is_none() {
                     return unknown_session(reply, &session);
                 }
-                self.sessions.permission(agent, &session, *tool, options, reply, now)
+                let id = reply.id().clone();
+                let effects = self.sessions.permission(agent, &session, *tool, options, reply, now);
+                self.note_files(agent, &session, &id);
+                effects
             }
             AgentEvent::ReadFile { session, path, line, limit, reply } => {
                 match self.sessions.session_for(agent, &session).cloned() {
@@ -50,6 +55,17 @@ impl App {
                 effects
             }
         }
+    }
+}
+
+impl App {
+    /// Says with a question what a person would want to know of its files and only the workspace knows.
+    fn note_files(&mut self, agent: AgentId, session: &str, id: &WireId) {
+        let cwd = self.sessions.session_for(agent, session).and_then(|key| self.sessions.cwd(key));
+        let Some(cwd) = cwd.map(Path::to_owned) else { return };
+        let paths = self.sessions.permission_paths(agent, id);
+        let notes = paths.iter().filter_map(|path| self.workspace.note_on(&cwd.join(path))).collect();
+        self.sessions.note_permission(agent, id, notes);
     }
 }
 

@@ -226,6 +226,30 @@ fn a_write_that_an_allowed_permission_has_shown_is_not_asked_for_again() {
     assert!(world.edit().is_some());
 }
 
+#[test]
+fn a_question_says_what_a_person_would_want_to_know_of_its_files() {
+    let mut world = World::ready("mine\n");
+    world.prompt("go");
+    let mut told = Vec::new();
+    for path in [FILE, "elsewhere.txt"] {
+        let reply = world.reply();
+        let diff = Diff { path: path.into(), old: None, new: "x\n".into() };
+        world.agent_says(AgentEvent::Permission {
+            session: "acp".into(),
+            tool: Box::new(ToolPatch {
+                id: path.into(),
+                content: Patch::Set(vec![ToolContent::Diff(diff)]),
+                ..ToolPatch::default()
+            }),
+            options: Vec::new(),
+            reply,
+        });
+        told.push(world.questions().pop().expect("a question").body.join("\n"));
+    }
+    assert!(told[0].contains("your own unsaved lines") && !told[0].contains("not open"), "{told:?}");
+    assert!(told[1].contains("not open here") && !told[1].contains("unsaved"), "{told:?}");
+}
+
 /// Asks for permission with a diff and answers with this option.
 fn permit(world: &mut World, path: &str, old: Option<&str>, new: &str, option: &str) {
     let reply = world.reply();

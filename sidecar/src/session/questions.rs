@@ -230,6 +230,29 @@ impl Sessions {
         }
     }
 
+    /// Paths of the diffs of a permission that waits, as the agent wrote them.
+    pub fn permission_paths(&self, agent: AgentId, id: &WireId) -> Vec<String> {
+        let question = self.permission_of(agent, id).and_then(|at| self.entry_of(&self.questions[at]));
+        question.map_or_else(Vec::new, |entry| entry.diffs.iter().map(|diff| diff.path.clone()).collect())
+    }
+
+    /// Adds lines to a permission that waits: what only the workspace knows about its files.
+    pub fn note_permission(&mut self, agent: AgentId, id: &WireId, notes: Vec<String>) {
+        let Some(at) = self.permission_of(agent, id).filter(|_| !notes.is_empty()) else { return };
+        let (session, entry) = (self.questions[at].session.clone(), self.questions[at].entry);
+        if let Some(i) = self.index(&session)
+            && self.list[i].transcript.note_question(entry, notes)
+        {
+            self.questions_changed = true;
+        }
+    }
+
+    fn permission_of(&self, agent: AgentId, id: &WireId) -> Option<usize> {
+        self.questions.iter().position(|q| {
+            q.agent == agent && matches!(&q.ask, Ask::Permission { reply, .. } if reply.id() == id)
+        })
+    }
+
     /// The agent takes a request back. A permission is answered `cancelled`; any other id is somebody else's.
     pub fn cancel_request(&mut self, agent: AgentId, id: &WireId) -> Vec<Effect> {
         let mut effects = Vec::new();

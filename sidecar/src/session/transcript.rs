@@ -193,6 +193,21 @@ impl Transcript {
         }
     }
 
+    /// Adds lines to a question that waits; each only once. Whether any was new.
+    pub(super) fn note_question(&mut self, id: EntryId, notes: Vec<String>) -> bool {
+        if self.question_at(id).is_none_or(|q| q.outcome.is_some()) {
+            return false;
+        }
+        let Body::Question(question) = &mut self.entry_mut(id).body else { return false };
+        let before = question.body.len();
+        for note in notes {
+            if !question.body.contains(&note) {
+                question.body.push(note);
+            }
+        }
+        question.body.len() > before
+    }
+
     /// Records what came of a question; an outcome is never overwritten.
     pub(super) fn question_outcome(&mut self, id: EntryId, outcome: String) {
         if self.question_at(id).is_none_or(|q| q.outcome.is_some()) {

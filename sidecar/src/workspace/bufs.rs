@@ -150,6 +150,12 @@ impl Bufs {
         }
     }
 
+    /// A loaded file buffer by its name or real path; of several, one with unsaved text.
+    pub fn named(&self, path: &Path) -> Option<&Buf> {
+        let holds = |buf: &&Buf| Path::new(&buf.meta.name) == path || buf.real.as_deref() == Some(path);
+        self.all.values().filter(holds).max_by_key(|buf| buf.meta.modified)
+    }
+
     /// Some buffer with unsaved text that this session may see is still to be mirrored.
     pub fn modified_pending(&self, session: &SessionKey, roots: &Roots) -> bool {
         self.all.values().any(|b| {

@@ -12,6 +12,11 @@ fn internal(message: String) -> RpcError {
     RpcError::new(RpcError::INTERNAL, message)
 }
 
+/// For a person, with a question about a file that has unsaved lines.
+pub const SAVES_UNSAVED: &str = "Saving it also writes your own unsaved lines.";
+/// For a person, with a question about a file that no buffer holds.
+pub const NOT_OPEN: &str = "It is not open here: it is written to the disk, and `u` cannot take it back.";
+
 /// Paths may hold newlines and worse; messages are one line.
 fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
