@@ -14,6 +14,8 @@ local winbar = require('bosun.winbar')
 
 -- The session that the chat shows, or would show when opened.
 local current = nil
+-- Text of prompts that came back when there was no session left: the next one gets it.
+local homeless = nil
 -- By tabpage: { layout, sizes, screen } from before the column was opened, to give windows their sizes back; on a
 -- screen of another size those sizes mean nothing.
 local before = {}
@@ -99,11 +101,6 @@ local function width_of()
   return math.max(math.min(width, vim.o.columns - 10), math.min(20, vim.o.columns - 2), 1)
 end
 
--- In a window of one line there is no room for a bar, and Neovim says so in a message that nothing catches.
-local function set_bar(win, text)
-  return display.win_option(win, 'winbar', api.nvim_win_get_height(win) > 1 and text or '')
-end
-
 -- Every window of ours says what is true now; unchanged text is not set again.
 local function draw_bars()
   local changed = false
@@ -111,11 +108,11 @@ local function draw_bars()
     local wins = column(tab)
     if wins.transcript then
       local id = transcript.session_of(api.nvim_win_get_buf(wins.transcript))
-      changed = set_bar(wins.transcript, winbar.transcript(session_of(id), wins.transcript)) or changed
+      changed = display.winbar(wins.transcript, winbar.transcript(session_of(id), wins.transcript)) or changed
     end
     if wins.prompt then
       local id = prompt.session_of(api.nvim_win_get_buf(wins.prompt))
-      changed = set_bar(wins.prompt, winbar.prompt(session_of(id), wins.prompt)) or changed
+      changed = display.winbar(wins.prompt, winbar.prompt(session_of(id), wins.prompt)) or changed
     end
   end
   -- On a command line the editor draws nothing but that line by itself.
@@ -306,14 +303,23 @@ function M.create(session)
   if not current or not session_of(current) then current = id end
   require('bosun.highlight').apply()
   transcript.create(id)
+  if homeless then
+    prompt.returned(id, homeless)
+    homeless = nil
+  end
 end
 
 --- Lines for a transcript.
 function M.patch(msg) transcript.patch(msg) end
 
---- A prompt could not be sent.
+--- A prompt could not be sent. That of a session that was closed goes to the one that is shown, or to the next.
 function M.prompt_returned(msg)
-  prompt.returned(msg.session, msg.text or '')
+  local to = session_of(msg.session) and msg.session or current
+  if to then
+    prompt.returned(to, msg.text or '')
+  else
+    homeless = (homeless and homeless .. '\n\n' or '') .. (msg.text or '')
+  end
   display.notify('the prompt came back: ' .. display.line(msg.why or 'it could not be sent', 300), 'warn')
 end
 

@@ -114,12 +114,31 @@ local function close_windows(v)
   end
 end
 
+-- Closing the last window of a buffer that does not stay when it is hidden would throw its unsaved text away: it stays
+-- this once. Returns what makes it go by its own rule again.
+local function keep_unsaved(v)
+  local buf = v.live
+  local loses = buf
+    and api.nvim_buf_is_loaded(buf)
+    and vim.bo[buf].modified
+    and vim.bo[buf].bufhidden:find('^[wud]')
+  if not loses then
+    return function() end
+  end
+  local rule = vim.bo[buf].bufhidden
+  vim.bo[buf].bufhidden = 'hide'
+  return function()
+    if api.nvim_buf_is_valid(buf) then vim.bo[buf].bufhidden = rule end
+  end
+end
+
 --- Hides the diff. The question stays as it is.
 function M.hide()
   local v = view
   if not v then return end
   view = nil
   restore_left(v)
+  local as_before = keep_unsaved(v)
   if api.nvim_tabpage_is_valid(v.tab) then
     local here = api.nvim_get_current_tabpage() == v.tab
     if has_guests(v) or #api.nvim_list_tabpages() == 1 then
@@ -134,6 +153,7 @@ function M.hide()
       end
     end
   end
+  as_before()
   for _, buf in pairs(v.bufs) do
     if api.nvim_buf_is_valid(buf) then pcall(api.nvim_buf_delete, buf, { force = true }) end
   end
@@ -169,9 +189,8 @@ local function draw_panel(v)
   pcall(api.nvim_win_set_height, v.wins.panel, height)
   local place = v.count > 1 and (' · file %d of %d (]f)'):format(v.index + 1, v.count) or ''
   local state = v.loaded and '' or ' · loading…'
-  display.win_option(
+  display.winbar(
     v.wins.panel,
-    'winbar',
     '%#BosunBarQuestion# '
       .. display.bar(q.title, 70)
       .. '%#BosunBar#'
@@ -184,12 +203,10 @@ end
 local function draw_bars(v)
   local path = display.bar(v.path or '', 80)
   local side = v.live and '%#BosunBar# now (live text): ' or '%#BosunBar# now: '
-  if api.nvim_win_is_valid(v.wins.left) then
-    display.win_option(v.wins.left, 'winbar', side .. '%<' .. path)
-  end
+  if api.nvim_win_is_valid(v.wins.left) then display.winbar(v.wins.left, side .. '%<' .. path) end
   if api.nvim_win_is_valid(v.wins.right) then
     local note = v.note and ' · ' .. display.bar(v.note, 60) or ''
-    display.win_option(v.wins.right, 'winbar', '%#BosunBarQuestion# proposed: ' .. path .. '%<' .. note)
+    display.winbar(v.wins.right, '%#BosunBarQuestion# proposed: ' .. path .. '%<' .. note)
   end
 end
 
@@ -397,13 +414,20 @@ function M.recv(name, msg)
   end
 end
 
+-- Whether the person is at work in the tab: in a mode that would be cut short, or in a window that shows their own
+-- text. The next key they press is meant for that.
+local function at_work(v)
+  if api.nvim_get_current_tabpage() ~= v.tab then return false end
+  local win = api.nvim_get_current_win()
+  return api.nvim_get_mode().mode ~= 'n' or (win ~= v.wins.panel and win ~= v.wins.right)
+end
+
 --- The question of the open diff may be gone: then the tab goes too, as soon as that does not pull a window away from
---- under someone who types or selects in it.
+--- under someone who works in it.
 function M.on_questions()
   if not view then return end
   if questions().get(view.question) then return draw_panel(view) end
-  local busy = api.nvim_get_current_tabpage() == view.tab and api.nvim_get_mode().mode:sub(1, 2) ~= 'n'
-  if busy then
+  if at_work(view) then
     view.gone = true
   else
     M.hide()
@@ -412,13 +436,20 @@ end
 
 local group = api.nvim_create_augroup('bosun.diff', {})
 
+local function go_when_free()
+  if view and view.gone then M.on_questions() end
+end
+
 api.nvim_create_autocmd('ModeChanged', {
   group = group,
   pattern = '*:n',
-  callback = vim.schedule_wrap(function()
-    if view and view.gone then M.on_questions() end
-  end),
+  callback = vim.schedule_wrap(go_when_free),
 })
+
+api.nvim_create_autocmd(
+  { 'WinEnter', 'TabEnter' },
+  { group = group, callback = vim.schedule_wrap(go_when_free) }
+)
 
 api.nvim_create_autocmd('WinClosed', {
   group = group,

@@ -87,4 +87,10 @@ function M.win_option(win, name, value)
   return true
 end
 
+--- Sets 'winbar'. In a window of one line there is no room for a bar, and Neovim says so in a message that nothing
+--- catches. Returns whether it changed.
+function M.winbar(win, text)
+  return M.win_option(win, 'winbar', vim.api.nvim_win_get_height(win) > 1 and text or '')
+end
+
 return M

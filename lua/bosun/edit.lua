@@ -19,6 +19,21 @@ local in_block = nil
 -- Buffers that wait for a mode to end.
 local waiting = {}
 
+-- An autocommand of this buffer that waits (a formatter before a save, say) has seen the text as it is now, and what it
+-- is about to do is meant for that. One that waits for longer than this waits for us.
+local PATIENCE = 10000
+local since = {}
+
+local function in_autocommand(buf)
+  local inside = vim.fn.state('x') ~= '' and tonumber(vim.fn.expand('<abuf>')) == buf
+  if not inside then
+    since[buf] = nil
+    return false
+  end
+  since[buf] = since[buf] or vim.uv.now()
+  return vim.uv.now() - since[buf] < PATIENCE
+end
+
 -- The mode in which `buf` must not be edited, or nil. Half-typed operators and selections would hit other lines
 -- than the person meant, an open completion menu other text.
 local function blocked(buf)
@@ -50,9 +65,13 @@ local function safe(buf)
 end
 
 -- Sends `safe` once the mode has ended.
-local function wait_for_mode(buf)
+local function wait_for_mode(buf, mode)
   if waiting[buf] then return end
   waiting[buf] = true
+  -- The end of an autocommand has no event.
+  if mode == 'autocommand' then
+    return vim.defer_fn(function() safe(buf) end, RETRY)
+  end
   api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave', 'BufEnter', 'WinEnter' }, {
     group = api.nvim_create_augroup('bosun.edit', { clear = false }),
     callback = function(args)
@@ -211,9 +230,9 @@ local function outcome(message)
   if why then return { kind = 'failed', message = why } end
   local tick = api.nvim_buf_get_changedtick(buf)
   if tick ~= message.tick then return { kind = 'stale', tick = tick } end
-  local mode = blocked(buf)
+  local mode = in_autocommand(buf) and 'autocommand' or blocked(buf)
   if mode then
-    wait_for_mode(buf)
+    wait_for_mode(buf, mode)
     return { kind = 'busy', mode = mode }
   end
   local disk = message.save and require('bosun.stamps').check(buf) or 'same'

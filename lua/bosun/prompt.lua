@@ -165,7 +165,8 @@ local function write(p, target)
   local whole = api.nvim_buf_get_name(p.buf)
   if target ~= '' and target ~= whole and fn.fnamemodify(target, ':p') ~= fn.fnamemodify(whole, ':p') then
     -- `:w some/file` saves the draft there, as it would anywhere else.
-    if fn.writefile(lines_of(p), target) ~= 0 then return end
+    local ok, why = pcall(fn.writefile, lines_of(p), target)
+    if not ok then return display.notify(tostring(why):match('E%d+:.*') or tostring(why), 'error') end
   else
     M.send(p.session)
   end

@@ -99,6 +99,12 @@ function M.lost(cause)
     if session.state ~= 'dead' then
       told[#told + 1] = { 'BosunStateChanged', { session = session.id, state = 'dead' } }
     end
+    if #(session.queue or {}) > 0 then
+      local text = table.concat(session.queue, '\n\n')
+      vim.schedule(
+        function() require('bosun.chat').prompt_returned({ session = session.id, text = text, why = cause }) end
+      )
+    end
     session.state, session.cause, session.queue = 'dead', cause, {}
     local record = own[session.id]
     if record then

@@ -315,6 +315,32 @@ return {
       same(e:lines(buf), { 'a' })
     end,
   },
+  {
+    "an edit that arrives while the person's save waits for a formatter waits for the end of it",
+    function(e)
+      local path = e:file('a.txt', 'one\ntwo\n')
+      local buf = e:open(path)
+      e:lua(
+        [[
+        vim.api.nvim_create_autocmd('BufWritePre', { buffer = ..., callback = function()
+          _G.formatting = true
+          vim.wait(2000, function() return _G.go_on end, 5)
+          vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'formatted' })
+        end })
+      ]],
+        buf
+      )
+      e:keys(':w<CR>', 'return _G.formatting == true')
+      local got = e:edit(buf, { whole(0, 0, { 'top' }) })
+      same({ got.kind, got.mode }, { 'busy', 'autocommand' })
+      e:lua('_G.go_on = true')
+      e:eventually("return #vim.tbl_filter(function(s) return s.name == 'safe' end, _G.sent) > 0")
+      same(e:bytes(path), 'formatted\ntwo\n')
+      e:lua('vim.api.nvim_clear_autocmds({ event = "BufWritePre" })')
+      same(e:edit(buf, { whole(0, 0, { 'top' }) }).kind, 'done')
+      same(e:bytes(path), 'top\nformatted\ntwo\n')
+    end,
+  },
   check_refused('a tick that has moved is stale', function(e, buf)
     local tick = e:lua('return vim.api.nvim_buf_get_changedtick(...)', buf)
     e:lua([[vim.cmd('normal! Goxxx')]])

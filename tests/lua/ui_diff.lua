@@ -159,15 +159,36 @@ T['nothing can be answered before both sides are there'] = ui.with_child(functio
   equal(c.lua([[return #sent_named('answer')]]), 0)
 end)
 
-T['it goes with its question, and not while someone types in it'] = ui.with_child(function(c)
+T['it goes with its question, and not while someone works on their own text in it'] = ui.with_child(
+  function(c)
+    diff(c)
+    c.input('<C-w>tAx')
+    c.lua([[withdraw(7)]])
+    equal(c.lua([[return vim.api.nvim_get_current_tabpage() == tab]]), true)
+    equal(c.mode(), 'i')
+    c.input('yz<Esc>')
+    c.lua('vim.wait(50)')
+    -- The next keys are meant for the text that is under the cursor.
+    c.input('Aw<Esc>')
+    equal(c.lua([[return vim.api.nvim_buf_get_lines(live, 0, -1, false)[2] ]]), 'twoxyzw')
+    equal(c.lua([[return vim.api.nvim_get_current_tabpage() == tab]]), true)
+    c.input('<C-w>b')
+    c.eventually([[return vim.api.nvim_get_current_win() == home]])
+  end
+)
+
+T['unsaved text of a buffer that is wiped when hidden stays when the diff goes'] = ui.with_child(function(c)
   diff(c)
-  c.input('<C-w>tAx')
-  c.lua([[withdraw(7)]])
-  equal(c.lua([[return vim.api.nvim_get_current_tabpage() == tab]]), true)
-  equal(c.mode(), 'i')
-  c.input('yz<Esc>')
-  c.eventually([[return vim.api.nvim_get_current_win() == home]])
-  equal(c.lua([[return vim.api.nvim_buf_get_lines(live, 0, -1, false)[2] ]]), 'twoxyz')
+  c.lua([[
+    vim.bo[live].bufhidden = 'wipe'
+    vim.api.nvim_buf_set_lines(live, 0, 1, false, { 'not saved' })
+    vim.bo[live].modified = true
+    vim.api.nvim_win_call(home, function() vim.cmd('hide enew') end)
+    require('bosun.diff').hide()
+  ]])
+  c.eventually([[return #vim.api.nvim_list_tabpages() == 1]])
+  equal(c.lua([[return vim.api.nvim_buf_is_loaded(live)]]), true)
+  equal(c.lua([[return vim.api.nvim_buf_get_lines(live, 0, 1, false)[1] ]]), 'not saved')
 end)
 
 T['someone in another tab is left there when the question goes'] = ui.with_child(function(c)
