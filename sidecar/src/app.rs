@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use announce::Announcements;
 
-use crate::effect::{Effect, NvimCmd};
+use crate::effect::{Effect, NvimCmd, Verdict};
 use crate::event::*;
 use crate::model::*;
 use crate::session::Sessions;
@@ -75,6 +75,7 @@ impl App {
             Event::Nvim(event) => self.editor_event(event, now),
             Event::Agent(agent, event) => self.agent_event(agent, event, now),
             Event::Disk(op, result) => self.workspace.disk(op, result),
+            Event::Watched(paths) => self.workspace.watched(paths),
         };
         self.route(effects, now, out);
     }
@@ -137,10 +138,13 @@ impl App {
                     let approved = self.sessions.approved_diffs(&ask.session);
                     let cwd = self.sessions.cwd(&ask.session).unwrap_or(&ask.path).to_owned();
                     let file = locate::File { real: &ask.path, told: &ask.told, cwd: &cwd };
-                    let more = if locate::covers(&file, ask.live.as_deref(), &ask.content, approved) {
+                    let more = if !ask.must_ask
+                        && ask.merge.is_none()
+                        && locate::covers(&file, ask.live.as_deref(), &ask.content, approved)
+                    {
                         // Allowed once is allowed once.
                         self.sessions.spend_approvals(&ask.session, |diff| file.is(&diff.path));
-                        self.workspace.decide(ask.op, true)
+                        self.workspace.decide(ask.op, Verdict::Allow)
                     } else {
                         self.sessions.ask_write(ask, now)
                     };
@@ -149,7 +153,7 @@ impl App {
                 Effect::AskWithdrawn { op } => {
                     queue.extend(self.sessions.withdraw_write(op, "the request was taken back"))
                 }
-                Effect::WriteDecided { op, allow } => queue.extend(self.workspace.decide(op, allow)),
+                Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => self.announcements.push(name, data, now),
                 effect => out.push(effect),
             }

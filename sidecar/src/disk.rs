@@ -47,9 +47,12 @@ impl Disk {
 /// Does it, here and now.
 pub fn run(cmd: DiskCmd) -> DiskResult {
     match cmd {
-        DiskCmd::Resolve { path } => DiskResult::Resolved(resolve(&path)),
-        DiskCmd::Read { real, cap } => DiskResult::Text(read(&real, cap)),
-        DiskCmd::Write { real, text, crlf, bom, expect } => write(&real, &text, crlf, bom, expect.as_deref()),
+        DiskCmd::Resolve { path, .. } => DiskResult::Resolved(resolve(&path)),
+        DiskCmd::Read { real, cap, .. } => DiskResult::Text(read(&real, cap)),
+        DiskCmd::Write { real, text, form, .. } => {
+            write(&real, &String::from_utf8_lossy(&text), form.crlf, form.bom, None)
+        }
+        DiskCmd::Swap { .. } => DiskResult::Swap(None),
     }
 }
 
@@ -60,6 +63,7 @@ fn failed(cmd: &DiskCmd) -> DiskResult {
         DiskCmd::Resolve { .. } => DiskResult::Resolved(Err(error)),
         DiskCmd::Read { .. } => DiskResult::Text(Err(error)),
         DiskCmd::Write { .. } => DiskResult::Written(Err(error)),
+        DiskCmd::Swap { .. } => DiskResult::Swap(None),
     }
 }
 

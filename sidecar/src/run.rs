@@ -124,6 +124,8 @@ impl Edges {
             Effect::Agent(agent, cmd) => self.agents.command(agent, cmd),
             Effect::Disk(op, cmd) => self.disk.command(op, cmd),
             Effect::Answer(reply, result) => reply.send(result),
+            // Taken by the watcher, once there is one.
+            Effect::Watch(_) => {}
             Effect::AskWrite(_) | Effect::AskWithdrawn { .. } | Effect::WriteDecided { .. } => {
                 tracing::error!(?effect, "left over between the rooms");
             }

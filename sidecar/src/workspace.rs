@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::effect::{DiskCmd, Effect};
+use crate::effect::{DiskCmd, Effect, Verdict};
 use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, PathKind, Resolved};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
 use crate::reply::{Reply, WireId};
@@ -87,12 +87,12 @@ impl Workspace {
     pub fn open_root(&mut self, session: &SessionKey, cwd: PathBuf) -> Vec<Effect> {
         let op = self.mint();
         self.ops.insert(op, Op::Root(session.clone()));
-        vec![Effect::Disk(op, DiskCmd::Resolve { path: cwd })]
+        vec![Effect::Disk(op, DiskCmd::Resolve { path: cwd, twins: Vec::new() })]
     }
 
     fn root_found(&mut self, session: &SessionKey, result: DiskResult, out: &mut Vec<Effect>) {
         match result {
-            DiskResult::Resolved(Ok(Resolved { real, kind: PathKind::Dir })) => {
+            DiskResult::Resolved(Ok(Resolved { real, kind: PathKind::Dir, .. })) => {
                 self.roots.add(session, real);
                 self.bufs.reconsider(&self.roots, out);
             }
@@ -149,7 +149,7 @@ impl Workspace {
         let (op, buf) = (self.mint(), BufId(meta.buf));
         if let Some(path) = self.bufs.meta(meta, op, &self.roots, &mut out) {
             self.ops.insert(op, Op::BufName(buf));
-            out.push(Effect::Disk(op, DiskCmd::Resolve { path }));
+            out.push(Effect::Disk(op, DiskCmd::Resolve { path, twins: Vec::new() }));
         }
         self.settle(&mut out);
         out
@@ -285,9 +285,9 @@ impl Workspace {
     }
 
     /// The verdict on a write that was asked about.
-    pub fn decide(&mut self, op: OpId, allow: bool) -> Vec<Effect> {
+    pub fn decide(&mut self, op: OpId, verdict: Verdict) -> Vec<Effect> {
         let mut out = Vec::new();
-        self.write_decided(op, allow, &mut out);
+        self.write_decided(op, verdict, &mut out);
         self.settle(&mut out);
         out
     }
@@ -308,6 +308,21 @@ impl Workspace {
         out
     }
 
+    /// The watcher saw something happen to these paths.
+    pub fn watched(&mut self, _paths: Vec<PathBuf>) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    /// The editor saw that the file of this buffer changed.
+    pub fn disk_changed(&mut self, _buf: BufId) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    /// A person typed: what changes from now on may be theirs.
+    pub fn typed(&mut self) -> Vec<Effect> {
+        Vec::new()
+    }
+
     /// `fs/read_text_file`. `line` is one-based, 0 counts as 1.
     pub fn read(
         &mut self,
@@ -323,7 +338,7 @@ impl Workspace {
         let id = self.mint();
         self.ops
             .insert(id, Op::Read(Box::new(ReadOp::new(session.clone(), path.clone(), line, limit, reply))));
-        vec![Effect::Disk(id, DiskCmd::Resolve { path })]
+        vec![Effect::Disk(id, DiskCmd::Resolve { path, twins: Vec::new() })]
     }
 
     /// `fs/write_text_file`.
@@ -339,7 +354,7 @@ impl Workspace {
         };
         let id = self.mint();
         self.ops.insert(id, Op::Write(Box::new(WriteOp::new(session.clone(), path.clone(), content, reply))));
-        vec![Effect::Disk(id, DiskCmd::Resolve { path })]
+        vec![Effect::Disk(id, DiskCmd::Resolve { path, twins: Vec::new() })]
     }
 
     /// A person wants to see diff number `index` of `count` of a question.

@@ -35,6 +35,9 @@ impl App {
                 effects
             }
             Action::Answer { question, option } => self.sessions.answer(question, &option, now),
+            Action::AnswerText { question, lines, eol } => {
+                self.sessions.answer_text(question, lines, eol, now)
+            }
             Action::ShowDiff { question, index } => self.show_diff(question, index),
             Action::ViewOpen { session, buf } => {
                 self.view.open(session.clone(), buf);
@@ -167,6 +170,7 @@ impl App {
                 old: ask.live.unwrap_or_default(),
                 new: ask.content,
                 note: None,
+                merge: ask.merge,
             }))],
             None => vec![Effect::Nvim(NvimCmd::Notify {
                 level: "warn".to_owned(),

@@ -31,6 +31,8 @@ impl App {
             }
             NvimEvent::EditDone { op, outcome } => self.workspace.edit_done(op, outcome),
             NvimEvent::Safe { buf } => self.workspace.safe(buf),
+            NvimEvent::DiskChanged { buf } => self.workspace.disk_changed(buf),
+            NvimEvent::Typed => self.workspace.typed(),
             NvimEvent::ViewAck { session, version } => {
                 self.view.ack(&session, version);
                 Vec::new()

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use crate::event::{DiskError, DiskText};
+use crate::event::{DiskError, DiskText, Form, Stamp};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -39,7 +39,7 @@ fn decode(bytes: Vec<u8>) -> Result<DiskText, DiskError> {
         return Err(DiskError::Binary);
     }
     let bom = bytes.starts_with(BOM);
-    let mut text = String::from_utf8(bytes).map_err(|_| DiskError::NotUtf8)?;
+    let mut text = String::from_utf8(bytes).map_err(|_| DiskError::Undecodable)?;
     if bom {
         text.drain(..BOM.len());
     }
@@ -48,7 +48,8 @@ fn decode(bytes: Vec<u8>) -> Result<DiskText, DiskError> {
     if crlf {
         text = text.replace("\r\n", "\n");
     }
-    Ok(DiskText { text, crlf, bom })
+    let form = Form { encoding: String::new(), bom, crlf };
+    Ok(DiskText { text: text.into_bytes(), form, stamp: Stamp::default() })
 }
 
 /// Bytes of a text; what [`decode`] undoes.

@@ -82,7 +82,7 @@ pub fn resolve(path: &Path) -> Result<Resolved, DiskError> {
         }
     }
     let kind = if missing { PathKind::Missing } else { kind(&real)? };
-    Ok(Resolved { real, kind })
+    Ok(Resolved { real, kind, stamp: None })
 }
 
 fn kind(real: &Path) -> Result<PathKind, DiskError> {

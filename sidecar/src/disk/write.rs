@@ -15,7 +15,7 @@ use std::path::Path;
 use tempfile::{Builder, NamedTempFile};
 
 use super::read::{encode, read};
-use crate::event::{DiskError, DiskResult};
+use crate::event::{DiskError, DiskResult, Stamp};
 
 /// Writes `text` if the file still holds `expect` (`None`: does not exist), else says `Stale`.
 pub fn write(real: &Path, text: &str, crlf: bool, bom: bool, expect: Option<&str>) -> DiskResult {
@@ -25,7 +25,7 @@ pub fn write(real: &Path, text: &str, crlf: bool, bom: bool, expect: Option<&str
         None => create(real, &bytes),
     };
     match result {
-        Ok(true) => DiskResult::Written(Ok(())),
+        Ok(true) => DiskResult::Written(Ok(Stamp::default())),
         Ok(false) => DiskResult::Stale,
         Err(e) => DiskResult::Written(Err(e)),
     }
@@ -33,8 +33,8 @@ pub fn write(real: &Path, text: &str, crlf: bool, bom: bool, expect: Option<&str
 
 fn holds(real: &Path, expect: &str) -> Result<bool, DiskError> {
     match read(real, u64::MAX) {
-        Ok(now) => Ok(now.text == expect),
-        Err(DiskError::NotFound | DiskError::Binary | DiskError::NotUtf8) => Ok(false),
+        Ok(now) => Ok(now.text == expect.as_bytes()),
+        Err(DiskError::NotFound | DiskError::Binary | DiskError::Undecodable) => Ok(false),
         Err(e) => Err(e),
     }
 }

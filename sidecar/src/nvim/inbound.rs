@@ -62,6 +62,8 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
             editor: t.text_or_empty("editor")?,
             log_dir: t.path("log_dir")?,
             max_buf_bytes: t.uint("max_buf_bytes")?,
+            encodings: t.texts("encodings")?,
+            swap_dirs: t.texts("swap_dirs")?,
         }),
         "buf_meta" => NvimEvent::BufMeta(buf_meta(t)?),
         "buf_closed" => NvimEvent::BufClosed { buf: buf(&mut t)? },
@@ -75,6 +77,8 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
         },
         "edit_done" => NvimEvent::EditDone { op: OpId(t.uint("op")?), outcome: outcome(t)? },
         "safe" => NvimEvent::Safe { buf: buf(&mut t)? },
+        "disk_changed" => NvimEvent::DiskChanged { buf: buf(&mut t)? },
+        "typed" => NvimEvent::Typed,
         "view_ack" => NvimEvent::ViewAck { session: session(&mut t)?, version: t.uint("version")? },
         _ => NvimEvent::Action(action(name, t)?),
     };
@@ -95,6 +99,11 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
         "cancel" => Action::Cancel { session: session(&mut t)? },
         "close" => Action::Close { session: session(&mut t)? },
         "answer" => Action::Answer { question: question(&mut t)?, option: t.text("option")? },
+        "answer_text" => Action::AnswerText {
+            question: question(&mut t)?,
+            lines: t.lines("lines")?,
+            eol: t.flag("eol")?,
+        },
         "show_diff" => Action::ShowDiff { question: question(&mut t)?, index: t.index("index")? },
         "view_open" => Action::ViewOpen { session: session(&mut t)?, buf: buf(&mut t)? },
         "view_close" => Action::ViewClose { session: session(&mut t)? },
@@ -128,9 +137,17 @@ fn buf_meta(mut t: Table) -> Result<BufMeta, Malformed> {
         bomb: t.flag("bomb")?,
         eol: t.flag("eol")?,
         buftype: t.text_or_empty("buftype")?,
+        stamp: stamp(&mut t)?,
         lines: t.uint("lines")?,
         bytes: t.uint("bytes")?,
     })
+}
+
+/// `sec`, `nsec` and `size`, all or none.
+fn stamp(t: &mut Table) -> Result<Option<Stamp>, Malformed> {
+    let Some(sec) = t.maybe_uint("sec")? else { return Ok(None) };
+    let nsec = u32::try_from(t.uint("nsec")?).map_err(|_| Malformed::Wrong("nsec", "nanoseconds"))?;
+    Ok(Some(Stamp { sec: sec.cast_signed(), nsec, size: t.uint("size")? }))
 }
 
 fn outcome(mut t: Table) -> Result<EditOutcome, Malformed> {
@@ -139,7 +156,9 @@ fn outcome(mut t: Table) -> Result<EditOutcome, Malformed> {
             tick: t.uint("tick")?,
             saved: t.flag("saved")?,
             modified: t.flag("modified")?,
+            stamp: stamp(&mut t)?,
         },
+        "disk" => EditOutcome::Disk,
         "stale" => EditOutcome::Stale { tick: t.uint("tick")? },
         "busy" => EditOutcome::Busy { mode: t.text_or_empty("mode")? },
         "not_saved" => EditOutcome::NotSaved { tick: t.uint("tick")?, message: t.text_or_empty("message")? },

@@ -11,6 +11,7 @@ use lsp_types::TextEdit;
 use rmpv::Value;
 
 use crate::effect::*;
+use crate::event::Stamp;
 use crate::model::*;
 
 /// What runs for each message of ours.
@@ -173,7 +174,14 @@ fn edit(call: &EditCall) -> Fields {
         ("eol", call.eol.into()),
         ("empty", call.empty.into()),
         ("save", call.save.into()),
+        ("disk", optional(call.disk.map(stamp))),
+        ("clean", call.clean.into()),
+        ("recreate", call.recreate.into()),
     ]
+}
+
+fn stamp(s: Stamp) -> Value {
+    map(vec![("sec", s.sec.into()), ("nsec", s.nsec.into()), ("size", s.size.into())])
 }
 
 /// An edit of whole lines says so: without that, inserting the line `x` and inserting the text `x` at the start of a
@@ -269,6 +277,7 @@ fn question(q: &QuestionState) -> Value {
         ("body", strings(&q.body)),
         ("options", list(&q.options, option)),
         ("files", strings(&q.files)),
+        ("merge", q.merge.into()),
     ])
 }
 

@@ -6,7 +6,7 @@
 
 use serde_json::json;
 
-use crate::effect::{Effect, NvimCmd, QuestionState, WriteAsk};
+use crate::effect::{Effect, NvimCmd, QuestionState, Verdict, WriteAsk};
 use crate::model::*;
 use crate::reply::{Reply, WireId};
 
@@ -49,8 +49,8 @@ pub enum QuestionDiff {
     Write { ask: WriteAsk, count: usize },
 }
 
-/// The verdict on a question.
-enum Verdict {
+/// What was chosen of a question's options.
+enum Choice {
     /// This option of the entry, by place.
     Option(usize),
     /// None of them.
@@ -101,7 +101,7 @@ impl Sessions {
         // Nobody can answer for a session that is gone or going; the write must not land.
         let Some(i) = self.index(&ask.session).filter(|i| !self.list[*i].dead && !self.list[*i].cancelling())
         else {
-            effects.push(Effect::WriteDecided { op: ask.op, allow: false });
+            effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject });
             return effects;
         };
         let session = &self.list[i];
@@ -191,11 +191,27 @@ impl Sessions {
         self.settle(effects)
     }
 
-    fn decide(&mut self, question: Question, verdict: Verdict, effects: &mut Vec<Effect>) {
+    /// A person answers a question about a merge with the text that shall be: lines as the API gives them.
+    pub fn answer_text(&mut self, id: QuestionId, lines: Vec<Vec<u8>>, eol: bool, _now: Millis) -> Vec<Effect> {
+        let at = self.questions.iter().position(|q| q.id == id && matches!(q.ask, Ask::Write(_)));
+        let Some(at) = at else {
+            return vec![notify("warn", format!("Question {} is not open (any more).", id.0))];
+        };
+        let question = self.questions.remove(at);
+        self.questions_changed = true;
+        self.record(&question, "decided: merged by hand".to_owned());
+        let mut effects = Vec::new();
+        if let Ask::Write(ask) = question.ask {
+            effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Text { lines, eol } });
+        }
+        self.settle(effects)
+    }
+
+    fn decide(&mut self, question: Question, verdict: Choice, effects: &mut Vec<Effect>) {
         let Some(entry) = self.entry_of(&question) else { return };
         let chosen = match verdict {
-            Verdict::Option(place) => entry.options.get(place).cloned(),
-            Verdict::Cancelled => None,
+            Choice::Option(place) => entry.options.get(place).cloned(),
+            Choice::Cancelled => None,
         };
         let diffs = entry.diffs.clone();
         // An id that also stands for something else does not say for sure that the change was allowed.
@@ -226,7 +242,10 @@ impl Sessions {
                 });
                 effects.push(Effect::Answer(reply, Ok(result)));
             }
-            Ask::Write(ask) => effects.push(Effect::WriteDecided { op: ask.op, allow: allowed }),
+            Ask::Write(ask) => {
+                let verdict = if allowed { Verdict::Allow } else { Verdict::Reject };
+                effects.push(Effect::WriteDecided { op: ask.op, verdict });
+            }
         }
     }
 
@@ -279,7 +298,7 @@ impl Sessions {
             self.record(&question, outcome.to_owned());
             match question.ask {
                 Ask::Permission { reply, .. } => effects.push(Effect::Answer(reply, Ok(cancelled()))),
-                Ask::Write(ask) => effects.push(Effect::WriteDecided { op: ask.op, allow: false }),
+                Ask::Write(ask) => effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject }),
             }
         }
     }
@@ -305,6 +324,7 @@ impl Sessions {
                 body: entry.body.clone(),
                 options: entry.options.clone(),
                 files: entry.diffs.iter().map(|diff| display::one_line(&diff.path)).collect(),
+                merge: matches!(&question.ask, Ask::Write(ask) if ask.merge.is_some()),
             })
         };
         self.questions.iter().filter_map(state).collect()
@@ -331,22 +351,22 @@ fn cancelled() -> std::sync::Arc<str> {
 }
 
 /// What a person's word means among these options; `None` when it means nothing.
-fn choose(options: &[PermissionOption], word: &str) -> Option<Verdict> {
+fn choose(options: &[PermissionOption], word: &str) -> Option<Choice> {
     if let Some(place) = options.iter().position(|option| option.id == word) {
-        return Some(Verdict::Option(place));
+        return Some(Choice::Option(place));
     }
     let by_kind = |kind: &str| options.iter().position(|option| option.kind.as_str() == kind);
     let refusing = match word {
         "" => return None,
-        "cancelled" => return Some(Verdict::Cancelled),
+        "cancelled" => return Some(Choice::Cancelled),
         "reject_once" | "reject" => by_kind("reject_once").or(by_kind("reject_always")),
         "reject_always" => by_kind("reject_always").or(by_kind("reject_once")),
-        kind => return by_kind(kind).map(Verdict::Option),
+        kind => return by_kind(kind).map(Choice::Option),
     };
     // An id that an allowing option shares would not say no.
     let refusing =
         refusing.filter(|place| !options.iter().any(|o| o.id == options[*place].id && !o.kind.rejects()));
-    Some(refusing.map_or(Verdict::Cancelled, Verdict::Option))
+    Some(refusing.map_or(Choice::Cancelled, Choice::Option))
 }
 
 /// Hands a text back to the person's prompt.

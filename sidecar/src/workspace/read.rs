@@ -86,7 +86,7 @@ impl Workspace {
             }
             (Stage::Resolving, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
             (Stage::Reading { real }, DiskResult::Text(Ok(text))) => {
-                let text = Snapshot::from_wire(&text.text);
+                let text = Snapshot::from_bytes(&text.text);
                 let answer = content(&op.lines(&text));
                 self.seen.record(&op.session, &real, Version::Text(text));
                 out.push(Effect::Answer(op.reply, answer));
@@ -139,7 +139,7 @@ impl Workspace {
                 // What was missing when the path was resolved may have been written by a write ahead of this read.
                 PathKind::File | PathKind::Missing => {
                     let real = real.clone();
-                    out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP }));
+                    out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() }));
                     op.stage = Stage::Reading { real };
                     self.ops.insert(id, Op::Read(op));
                     return true;

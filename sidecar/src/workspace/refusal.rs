@@ -84,7 +84,13 @@ pub fn disk(path: &Path, error: &DiskError) -> RpcError {
         DiskError::Binary => {
             internal(format!("{p} is a binary file (it holds NUL bytes); only text is served"))
         }
-        DiskError::NotUtf8 => internal(format!("{p} is not UTF-8; other encodings are not supported yet")),
+        DiskError::Undecodable => {
+            internal(format!("{p} is in none of the encodings that Neovim would try ('fileencodings')"))
+        }
+        DiskError::Unencodable { what, encoding } => internal(format!(
+            "{p} is in the encoding {encoding}, which has no {what:?}; nothing was written. Write it without that \
+             character, or let a person change the file's encoding"
+        )),
         DiskError::TooLarge { size, cap } => internal(format!(
             "{p} is too large: {size} bytes, and at most {cap} are read; use a command that reads a part of it"
         )),

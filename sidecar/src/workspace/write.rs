@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::effect::{DiskCmd, Effect, NvimCmd, WriteAsk};
+use crate::effect::{DiskCmd, Effect, NvimCmd, Verdict, WriteAsk};
 use crate::event::{DiskError, DiskResult, PathKind};
 use crate::model::{BufId, OpId, RpcError, SessionKey};
 use crate::reply::Reply;
@@ -227,7 +227,7 @@ impl Workspace {
             Open::No => {
                 op.stage = Stage::Reading;
                 self.ops.insert(id, Op::Write(op));
-                out.push(Effect::Disk(id, DiskCmd::Read { real, cap: READ_CAP }));
+                out.push(Effect::Disk(id, DiskCmd::Read { real, cap: READ_CAP, encodings: Vec::new() }));
             }
         }
         true
@@ -273,14 +273,17 @@ impl Workspace {
             content: new.wire().text,
             buf,
             saves_unsaved: unsaved,
+            merge: None,
+            notes: Vec::new(),
+            must_ask: false,
         }));
         op.stage = Stage::Asking(Plan { live, new, bytes });
         self.ops.insert(id, Op::Write(op));
     }
 
-    pub(super) fn write_decided(&mut self, id: OpId, allow: bool, out: &mut Vec<Effect>) {
+    pub(super) fn write_decided(&mut self, id: OpId, verdict: Verdict, out: &mut Vec<Effect>) {
         let Some(Op::Write(mut op)) = self.take_write(id, |s| matches!(s, Stage::Asking(_))) else { return };
-        if !allow {
+        if verdict == Verdict::Reject {
             return op.refuse(refusal::rejected(), out);
         }
         if let Stage::Asking(plan) = std::mem::replace(&mut op.stage, Stage::Waiting) {
@@ -314,8 +317,8 @@ impl Workspace {
             }
             (Stage::Resolving, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
             (Stage::Reading, DiskResult::Text(Ok(text))) => {
-                let bytes = Bytes { crlf: text.crlf, bom: text.bom };
-                return self.write_ask(id, op, None, Some(Snapshot::from_wire(&text.text)), Some(bytes), out);
+                let bytes = Bytes { crlf: text.form.crlf, bom: text.form.bom };
+                return self.write_ask(id, op, None, Some(Snapshot::from_bytes(&text.text)), Some(bytes), out);
             }
             (Stage::Reading, DiskResult::Text(Err(DiskError::NotFound))) => {
                 return self.write_ask(id, op, None, None, Some(Bytes::default()), out);
@@ -323,7 +326,7 @@ impl Workspace {
             (Stage::Reading, DiskResult::Text(Err(e))) => return op.refuse_disk(&e, out),
             (Stage::Rereading(mut plan), DiskResult::Text(text)) => {
                 let (live, bytes) = match text {
-                    Ok(t) => (Some(Snapshot::from_wire(&t.text)), Bytes { crlf: t.crlf, bom: t.bom }),
+                    Ok(t) => (Some(Snapshot::from_bytes(&t.text)), Bytes { crlf: t.form.crlf, bom: t.form.bom }),
                     Err(DiskError::NotFound) => (None, Bytes::default()),
                     Err(e) => return op.refuse_disk(&e, out),
                 };
@@ -335,7 +338,7 @@ impl Workspace {
                 }
                 refusal::changed_meanwhile(&op.path)
             }
-            (Stage::Writing(plan), DiskResult::Written(Ok(()))) => {
+            (Stage::Writing(plan), DiskResult::Written(Ok(_))) => {
                 self.write_known(&op, plan.new, true);
                 return op.written(out);
             }

@@ -44,14 +44,15 @@ impl Workspace {
             Open::No => {
                 let cmd = match plan.bytes {
                     Some(Bytes { crlf, bom }) => {
-                        let text = plan.new.wire().text;
-                        let expect = plan.live.as_ref().map(|l| l.wire().text);
+                        let text = plan.new.bytes();
+                        let expect = plan.live.as_ref().map(|_| crate::event::Stamp::default());
                         op.stage = Stage::Writing(plan);
-                        DiskCmd::Write { real, text, crlf, bom, expect }
+                        let form = crate::event::Form { encoding: String::new(), bom, crlf };
+                        DiskCmd::Write { real, text, form, expect }
                     }
                     None => {
                         op.stage = Stage::Rereading(plan);
-                        DiskCmd::Read { real, cap: READ_CAP }
+                        DiskCmd::Read { real, cap: READ_CAP, encodings: Vec::new() }
                     }
                 };
                 self.ops.insert(id, Op::Write(op));
@@ -84,6 +85,9 @@ impl Workspace {
             eol,
             empty: plan.new.is_empty(),
             save: true,
+            disk: None,
+            clean: false,
+            recreate: false,
         })));
         op.stage = Stage::Editing { plan, buf, eol, announced: b.announced };
         self.ops.insert(id, Op::Write(op));
@@ -103,7 +107,11 @@ impl Workspace {
             return;
         };
         match outcome {
-            EditOutcome::Done { tick, saved, modified } => {
+            EditOutcome::Disk => {
+                let error = refusal::failed(&op.path, "the file changed on disk");
+                op.refuse(error, out);
+            }
+            EditOutcome::Done { tick, saved, modified, .. } => {
                 self.write_landed(&op, &plan, (buf, tick, modified), (eol, announced));
                 if saved {
                     op.written(out);
