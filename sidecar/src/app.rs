@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use announce::Announcements;
 
-use crate::effect::{Effect, NvimCmd, Verdict};
+use crate::effect::{Effect, NvimCmd, Verdict, WriteAsk};
 use crate::event::*;
 use crate::model::*;
 use crate::session::Sessions;
@@ -59,7 +59,7 @@ impl App {
     pub fn new(hello: &Hello) -> Self {
         Self {
             sessions: Sessions::new(),
-            workspace: Workspace::new(hello.max_buf_bytes),
+            workspace: Workspace::new(hello),
             view: View::new(),
             next_agent: 1,
             held: Vec::new(),
@@ -75,7 +75,7 @@ impl App {
             Event::Nvim(event) => self.editor_event(event, now),
             Event::Agent(agent, event) => self.agent_event(agent, event, now),
             Event::Disk(op, result) => self.workspace.disk(op, result),
-            Event::Watched(paths) => self.workspace.watched(paths),
+            Event::Watched(paths) => self.workspace.watched(&paths),
         };
         self.route(effects, now, out);
     }
@@ -86,6 +86,7 @@ impl App {
         let effects = self.sessions.tick(now);
         self.route(effects, now, out);
         self.release_held(now, out);
+        out.extend(self.workspace.watch(self.sessions.running()));
         for key in self.sessions.keys() {
             let Some(transcript) = self.sessions.transcript_mut(&key) else { continue };
             let changes = transcript.take_changes();
@@ -140,7 +141,7 @@ impl App {
                     let file = locate::File { real: &ask.path, told: &ask.told, cwd: &cwd };
                     let more = if !ask.must_ask
                         && ask.merge.is_none()
-                        && locate::covers(&file, ask.live.as_deref(), &ask.content, approved)
+                        && covers(&file, &ask, approved)
                     {
                         // Allowed once is allowed once.
                         self.sessions.spend_approvals(&ask.session, |diff| file.is(&diff.path));
@@ -154,6 +155,7 @@ impl App {
                     queue.extend(self.sessions.withdraw_write(op, "the request was taken back"))
                 }
                 Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
+                Effect::Told { session, text } => self.sessions.told(&session, &text),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => self.announcements.push(name, data, now),
                 effect => out.push(effect),
             }
@@ -165,6 +167,14 @@ impl App {
         self.next_agent += 1;
         id
     }
+}
+
+/// Whether what a person approved covers this write: its result against the live text, or, where the person changed the
+/// text meanwhile, the agent's own change.
+fn covers(file: &locate::File<'_>, ask: &WriteAsk, approved: &[Diff]) -> bool {
+    let sides = ask.sides.as_ref();
+    locate::covers(file, ask.live.as_deref(), &ask.content, approved)
+        || sides.is_some_and(|(base, theirs)| locate::covers(file, Some(base), theirs, approved))
 }
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub enum Effect {
     AskWithdrawn { op: OpId },
     /// Session room to workspace: a question about a write has been answered.
     WriteDecided { op: OpId, verdict: Verdict },
+    /// Workspace to session room: something that a person should find in the transcript.
+    Told { session: SessionKey, text: String },
     /// Tell the watcher what to watch, in place of what it watched before.
     Watch(WatchWish),
 }
@@ -85,6 +87,9 @@ pub struct WriteAsk {
     pub content: String,
     /// There are conflicts to be decided.
     pub merge: Option<MergeAsk>,
+    /// The agent's own view, where the person changed the text meanwhile: what it started from and what it wrote. An
+    /// approval of exactly that covers the write.
+    pub sides: Option<(String, String)>,
     /// More that a person should know, a line each.
     pub notes: Vec<String>,
     /// No approval that was given before covers it.
@@ -135,8 +140,10 @@ pub enum NvimCmd {
     Welcome { protocol: u64, version: String, log: PathBuf },
     /// Attach to a buffer without its text (`nvim_buf_attach`), then ask for the first slice.
     Attach { buf: BufId },
-    /// Stop its events.
+    /// Stop its events. Its file is followed no more.
     Detach { buf: BufId },
+    /// We do not follow the file of this buffer: it is Neovim's own again.
+    Unfollow { buf: BufId },
     /// Ask for lines from `start`, at most 64 KiB of them. `later`: only when the editor is idle.
     Slice { buf: BufId, start: usize, later: bool },
     /// The atomic edit: compare tick and mode, edit as one undo step, save.
@@ -180,8 +187,8 @@ pub struct EditCall {
     pub save: bool,
     /// The file may have this stamp, which is not the one the buffer came from: what it holds is in the edit already.
     pub disk: Option<Stamp>,
-    /// Once edited the buffer is like the file of that stamp: it is not modified any more.
-    pub clean: bool,
+    /// Once edited the buffer is like the file of that stamp, which has this form: it is not modified any more.
+    pub clean: Option<Form>,
     /// The file is gone, and a person agreed to make it anew.
     pub recreate: bool,
 }

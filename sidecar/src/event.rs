@@ -215,8 +215,22 @@ pub struct Hello {
     pub max_buf_bytes: u64,
     /// 'fileencodings': what Neovim tries for a file that it opens, in order.
     pub encodings: Vec<String>,
+    /// The setting `save`.
+    pub save: Save,
     /// 'directory': where swap files of other Neovims may be, absolute; `.` is the file's own folder.
     pub swap_dirs: Vec<String>,
+}
+
+/// When a change of an agent's is also saved: the setting `save`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Save {
+    /// Always: agents run commands on the disk. This saves the person's own unsaved lines too.
+    #[default]
+    Always,
+    /// When the buffer was not modified before.
+    IfClean,
+    /// Never.
+    Never,
 }
 
 /// Facts about a buffer that line events do not carry.

@@ -126,7 +126,7 @@ impl Edges {
             Effect::Answer(reply, result) => reply.send(result),
             // Taken by the watcher, once there is one.
             Effect::Watch(_) => {}
-            Effect::AskWrite(_) | Effect::AskWithdrawn { .. } | Effect::WriteDecided { .. } => {
+            Effect::Told { .. } | Effect::AskWrite(_) | Effect::AskWithdrawn { .. } | Effect::WriteDecided { .. } => {
                 tracing::error!(?effect, "left over between the rooms");
             }
         }

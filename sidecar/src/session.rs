@@ -153,6 +153,18 @@ impl Sessions {
         }
     }
 
+    /// Sessions whose turn runs, in order of creation.
+    pub fn running(&self) -> Vec<SessionKey> {
+        self.list.iter().filter(|s| s.turn.is_some()).map(|s| s.key.clone()).collect()
+    }
+
+    /// Something outside the conversation that belongs to its story.
+    pub fn told(&mut self, key: &SessionKey, text: &str) {
+        if let Some(i) = self.index(key) {
+            self.list[i].transcript.notice("info", &display::one_line(text));
+        }
+    }
+
     /// What queries see, in order of creation.
     pub fn states(&self) -> Vec<SessionState> {
         self.list.iter().map(|s| s.snapshot(waiting(&self.questions, s))).collect()

@@ -9,12 +9,17 @@
 
 pub mod bufs;
 pub mod edit;
+mod follow;
+mod known;
+mod lift;
+mod lines;
 pub mod locate;
+mod merge;
 mod mirror;
 mod read;
+mod rebase;
 mod refusal;
 mod roots;
-mod seen;
 mod show;
 pub mod text;
 mod write;
@@ -24,14 +29,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::effect::{DiskCmd, Effect, Verdict};
-use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, PathKind, Resolved};
+use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, Hello, PathKind, Resolved, Save};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
 use crate::reply::{Reply, WireId};
 
 use bufs::Bufs;
+use follow::Follows;
+use known::Beliefs;
 use read::ReadOp;
 use roots::Roots;
-use seen::Seen;
 use show::ShowOp;
 use write::WriteOp;
 
@@ -58,7 +64,15 @@ enum Op {
 pub struct Workspace {
     bufs: Bufs,
     roots: Roots,
-    seen: Seen,
+    known: Beliefs,
+    /// What is known of changes on disk.
+    follows: Follows,
+    /// 'fileencodings': tried for files that are not open.
+    encodings: Vec<String>,
+    /// 'directory': where swap files of other Neovims may be.
+    swap_dirs: Vec<String>,
+    /// The setting `save`.
+    save: Save,
     /// By id, which is also the order of arrival; removed when answered.
     ops: BTreeMap<OpId, Op>,
     /// The next op's id.
@@ -66,12 +80,16 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// `max_buf_bytes` is the setting `max_buffer_bytes`: buffers with more bytes are not mirrored.
-    pub fn new(max_buf_bytes: u64) -> Self {
+    /// For the editor that said hello.
+    pub fn new(hello: &Hello) -> Self {
         Self {
-            bufs: Bufs::new(max_buf_bytes),
+            bufs: Bufs::new(hello.max_buf_bytes),
             roots: Roots::default(),
-            seen: Seen::default(),
+            known: Beliefs::default(),
+            follows: Follows::default(),
+            encodings: hello.encodings.clone(),
+            swap_dirs: hello.swap_dirs.clone(),
+            save: hello.save,
             ops: BTreeMap::new(),
             next: 1,
         }
@@ -114,7 +132,7 @@ impl Workspace {
     pub fn remove_session(&mut self, session: &SessionKey) -> Vec<Effect> {
         let mut out = Vec::new();
         self.roots.remove(session);
-        self.seen.remove(session);
+        self.known.remove(session);
         for id in self.ops_of(session) {
             match self.ops.remove(&id) {
                 Some(Op::Read(op)) => out.push(Effect::Answer(op.reply, Err(refusal::closed()))),
@@ -122,7 +140,12 @@ impl Workspace {
                     if op.is_asking() {
                         out.push(Effect::AskWithdrawn { op: id });
                     }
-                    out.push(Effect::Answer(op.reply, Err(refusal::closed())));
+                    // Another session may still see the file.
+                    let follows = op.follows();
+                    op.refuse(refusal::closed(), &mut out);
+                    if let Some(buf) = follows {
+                        self.follow(buf, &mut out);
+                    }
                 }
                 _ => {}
             }
@@ -136,9 +159,11 @@ impl Workspace {
     pub fn forget_agent(&mut self, session: &SessionKey) -> Vec<Effect> {
         let mut out = Vec::new();
         for id in self.ops_of(session) {
-            self.cancel_op(id, &mut out);
+            if !self.is_follow(id) {
+                self.cancel_op(id, &mut out);
+            }
         }
-        self.seen.remove(session);
+        self.known.remove(session);
         self.settle(&mut out);
         out
     }
@@ -250,7 +275,7 @@ impl Workspace {
     pub fn cancel_session(&mut self, session: &SessionKey) -> Vec<Effect> {
         let mut out = Vec::new();
         for id in self.ops_of(session) {
-            if matches!(self.ops.get(&id), Some(Op::Write(_))) {
+            if matches!(self.ops.get(&id), Some(Op::Write(_))) && !self.is_follow(id) {
                 self.cancel_op(id, &mut out);
             }
         }
@@ -263,7 +288,7 @@ impl Workspace {
         let mut out = Vec::new();
         let hit = self.ops.iter().find_map(|(op, o)| match o {
             Op::Read(r) if sessions.contains(&r.session) && r.reply.id() == id => Some(*op),
-            Op::Write(w) if sessions.contains(&w.session) && w.reply.id() == id => Some(*op),
+            Op::Write(w) if sessions.contains(&w.session) && w.reply().map(Reply::id) == Some(id) => Some(*op),
             _ => None,
         });
         if let Some(op) = hit {
@@ -308,18 +333,13 @@ impl Workspace {
         out
     }
 
-    /// The watcher saw something happen to these paths.
-    pub fn watched(&mut self, _paths: Vec<PathBuf>) -> Vec<Effect> {
-        Vec::new()
-    }
-
-    /// The editor saw that the file of this buffer changed.
-    pub fn disk_changed(&mut self, _buf: BufId) -> Vec<Effect> {
-        Vec::new()
-    }
-
     /// A person typed: what changes from now on may be theirs.
     pub fn typed(&mut self) -> Vec<Effect> {
+        let bufs = &self.bufs;
+        self.known.typed(|real| match bufs.open(real) {
+            bufs::Open::Ready(buf) => bufs.ready(buf).map(bufs::Buf::snapshot),
+            _ => None,
+        });
         Vec::new()
     }
 
@@ -403,10 +423,17 @@ impl Workspace {
         self.ops.iter().filter(|(_, op)| of(op)).map(|(id, _)| *id).collect()
     }
 
+    /// It is a change on disk, which no session asked for.
+    fn is_follow(&self, id: OpId) -> bool {
+        matches!(self.ops.get(&id), Some(Op::Write(w)) if w.follows().is_some())
+    }
+
     /// An earlier write of the same session is, or may be, to the same file. Ids ascend, so nothing waits in a ring.
     fn behind_a_write(&self, id: OpId, session: &SessionKey, real: &Path) -> bool {
         self.ops.range(..id).any(|(_, op)| match op {
-            Op::Write(w) => w.session == *session && w.real().is_none_or(|r| r == real),
+            Op::Write(w) if w.follows().is_none() => {
+                w.session == *session && w.real().is_none_or(|r| r == real)
+            }
             _ => false,
         })
     }
@@ -438,7 +465,7 @@ impl Workspace {
                     None => false,
                 };
             }
-            if !moved {
+            if !moved && !self.follow_again(out) {
                 return;
             }
         }

@@ -64,6 +64,11 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
             max_buf_bytes: t.uint("max_buf_bytes")?,
             encodings: t.texts("encodings")?,
             swap_dirs: t.texts("swap_dirs")?,
+            save: match t.text_or_empty("save")?.as_str() {
+                "never" => Save::Never,
+                "if_clean" => Save::IfClean,
+                _ => Save::Always,
+            },
         }),
         "buf_meta" => NvimEvent::BufMeta(buf_meta(t)?),
         "buf_closed" => NvimEvent::BufClosed { buf: buf(&mut t)? },

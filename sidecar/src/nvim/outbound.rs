@@ -11,7 +11,8 @@ use lsp_types::TextEdit;
 use rmpv::Value;
 
 use crate::effect::*;
-use crate::event::Stamp;
+use crate::event::{Form, Stamp};
+use crate::workspace::text::push_raw;
 use crate::model::*;
 
 /// What runs for each message of ours.
@@ -65,8 +66,10 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
             args: vec![Value::from(buf.0), Value::from(false), Value::Map(Vec::new())],
         },
         NvimCmd::Detach { buf } => {
-            Call { kind: Kind::Detach, method: "nvim_buf_detach", args: vec![Value::from(buf.0)] }
+            let detach = Call { kind: Kind::Detach, method: "nvim_buf_detach", args: vec![Value::from(buf.0)] };
+            return vec![detach, message("unfollow", vec![("buf", buf.0.into())])];
         }
+        NvimCmd::Unfollow { buf } => message("unfollow", vec![("buf", buf.0.into())]),
         NvimCmd::Diff(texts) => return diff(&texts),
         NvimCmd::Welcome { protocol, version, log } => message(
             "welcome",
@@ -175,7 +178,7 @@ fn edit(call: &EditCall) -> Fields {
         ("empty", call.empty.into()),
         ("save", call.save.into()),
         ("disk", optional(call.disk.map(stamp))),
-        ("clean", call.clean.into()),
+        ("clean", optional(call.clean.as_ref().map(form))),
         ("recreate", call.recreate.into()),
     ]
 }
@@ -184,17 +187,29 @@ fn stamp(s: Stamp) -> Value {
     map(vec![("sec", s.sec.into()), ("nsec", s.nsec.into()), ("size", s.size.into())])
 }
 
+/// What a buffer's options say of it.
+fn form(f: &Form) -> Value {
+    let format = if f.crlf { "dos" } else { "unix" };
+    map(vec![("fileformat", format.into()), ("bomb", f.bom.into())])
+}
+
 /// An edit of whole lines says so: without that, inserting the line `x` and inserting the text `x` at the start of a
-/// line would look the same. NUL stays NUL: that is how Neovim's API takes it.
+/// line would look the same. NUL stays NUL: that is how Neovim's API takes it. The text comes escaped as a rope's.
 fn text_edit(edit: &TextEdit) -> Value {
     let (start, end) = (edit.range.start, edit.range.end);
     let whole = start.character == 0
         && end.character == 0
         && if edit.new_text.is_empty() { start.line != end.line } else { edit.new_text.ends_with('\n') };
+    // A line may hold bytes that are not UTF-8; msgpack's binary type is a string for Neovim too.
+    let raw = |line: &str| {
+        let mut bytes = Vec::with_capacity(line.len());
+        push_raw(&mut bytes, line);
+        String::from_utf8(bytes).map_or_else(|e| Value::Binary(e.into_bytes()), Value::from)
+    };
     let lines = if whole {
-        list(&lines(&edit.new_text), |l| Value::from(*l))
+        list(&lines(&edit.new_text), |l| raw(l))
     } else {
-        Value::Array(edit.new_text.split('\n').map(Value::from).collect())
+        Value::Array(edit.new_text.split('\n').map(raw).collect())
     };
     map(vec![
         ("whole", whole.into()),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::effect::{Effect, NvimCmd};
-use crate::event::{BufMeta, PathKind, Resolved};
+use crate::event::{BufMeta, PathKind, Resolved, Stamp};
 use crate::model::{BufId, OpId, SessionKey};
 use crate::workspace::mirror::Mirror;
 use crate::workspace::roots::Roots;
@@ -50,6 +50,8 @@ pub struct Buf {
     state: State,
     /// Its text; there while filling or ready.
     mirror: Mirror,
+    /// The text last known to be on disk, and the stamp the file had with it. Shares its rope with the mirror.
+    disk: Option<(Stamp, Snapshot)>,
     /// Where the slice that was asked for begins.
     asked: usize,
     /// A reader waits for it.
@@ -82,9 +84,31 @@ impl Buf {
         self.mirror.tick()
     }
 
-    /// 'fileencoding' is one whose text the wire can carry both ways.
-    pub fn is_utf8(&self) -> bool {
-        matches!(self.meta.fileencoding.as_str(), "" | "utf-8")
+    /// The text on disk, as far as it is known: the buffer was read from it, written to it, or it was looked at.
+    pub fn disk(&self) -> Option<&Snapshot> {
+        self.disk.as_ref().filter(|(stamp, _)| self.meta.stamp == Some(*stamp)).map(|(_, text)| text)
+    }
+
+    /// Where its name leads.
+    pub fn real(&self) -> Option<&Path> {
+        self.real.as_deref()
+    }
+
+    /// The encodings in which its file is to be read: its own.
+    pub fn encodings(&self) -> Vec<String> {
+        let own = self.meta.fileencoding.as_str();
+        let bom = self.meta.bomb.then(|| "ucs-bom".to_owned());
+        bom.into_iter().chain([if own.is_empty() { "utf-8".to_owned() } else { own.to_owned() }]).collect()
+    }
+
+    /// An unmodified buffer is what is on disk.
+    fn note_disk(&mut self) {
+        if let Some(stamp) = self.meta.stamp
+            && !self.meta.modified
+            && self.ready()
+        {
+            self.disk = Some((stamp, self.snapshot()));
+        }
     }
 }
 
@@ -179,6 +203,7 @@ impl Bufs {
             resolving: None,
             state: State::Away,
             mirror: Mirror::default(),
+            disk: None,
             asked: 0,
             urgent: false,
             detaches: 0,
@@ -187,6 +212,7 @@ impl Bufs {
         buf.meta = meta;
         buf.announced += 1;
         buf.mirror.saw_tick(tick);
+        buf.note_disk();
         if !renamed {
             self.consider(id, roots, out);
             return None;
@@ -362,6 +388,7 @@ impl Bufs {
         let Some(buf) = self.all.get_mut(&id) else { return };
         if buf.state == State::Filling && buf.mirror.ready() {
             buf.state = State::Ready;
+            buf.note_disk();
             buf.urgent = false;
             buf.detaches = 0;
             self.schedule(out);
@@ -375,13 +402,28 @@ impl Bufs {
         }
     }
 
-    /// An edit of ours came back: what the editor says of the buffer now. `eol` stands unless facts came meanwhile.
-    pub fn edited(&mut self, id: BufId, tick: u64, modified: bool, eol: Option<bool>) {
+    /// An edit of ours came back: what the editor says of the buffer now. `eol` stands unless facts came meanwhile;
+    /// `stamp` is that of the file the buffer is known to follow, where the editor says so.
+    pub fn edited(&mut self, id: BufId, tick: u64, modified: bool, eol: Option<bool>, stamp: Option<Stamp>) {
         if let Some(buf) = self.all.get_mut(&id) {
             buf.mirror.saw_tick(tick);
             buf.meta.modified = modified;
             buf.meta.eol = eol.unwrap_or(buf.meta.eol);
+            buf.meta.stamp = stamp.or(buf.meta.stamp);
+            buf.note_disk();
         }
+    }
+
+    /// The file of this buffer was looked at: it holds `text`, and had this stamp.
+    pub fn looked(&mut self, id: BufId, stamp: Stamp, text: Snapshot) {
+        if let Some(buf) = self.all.get_mut(&id) {
+            buf.disk = Some((stamp, text));
+        }
+    }
+
+    /// Whole mirrors, with where their files are.
+    pub fn mirrored(&self) -> impl Iterator<Item = (BufId, &Path)> {
+        self.all.iter().filter(|(_, b)| b.ready()).filter_map(|(id, b)| Some((*id, b.real.as_deref()?)))
     }
 
     /// The attachment ended, the buffer did not.

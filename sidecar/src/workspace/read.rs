@@ -2,14 +2,14 @@
 //!
 //! Owns the stages of a read. It never calls the editor. Called by the room.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::effect::{DiskCmd, Effect};
-use crate::event::{DiskError, DiskResult, PathKind};
+use crate::event::{DiskError, DiskResult, PathKind, Stamp};
 use crate::model::{OpId, SessionKey};
 use crate::reply::Reply;
 use crate::workspace::bufs::Open;
-use crate::workspace::seen::Version;
+use crate::workspace::lines::Span;
 use crate::workspace::text::Snapshot;
 use crate::workspace::{Op, READ_CAP, Workspace, content, refusal, unexpected};
 
@@ -19,7 +19,7 @@ enum Stage {
     /// Where the path leads.
     Resolving,
     /// An earlier write, or a mirror that fills.
-    Waiting { real: PathBuf, kind: PathKind },
+    Waiting { real: PathBuf, kind: PathKind, stamp: Option<Stamp> },
     /// The disk's text.
     Reading { real: PathBuf },
 }
@@ -59,15 +59,23 @@ impl ReadOp {
         matches!(self.stage, Stage::Waiting { .. })
     }
 
-    fn lines(&self, text: &Snapshot) -> String {
+    /// Zero-based lines that are asked for, end exclusive, as far as there are any.
+    fn span(&self, text: &Snapshot) -> Span {
         let index = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let first = index(self.line.unwrap_or(1).saturating_sub(1));
         let last = self.limit.map_or(usize::MAX, |n| first.saturating_add(index(n)));
-        text.wire_lines(first, last).text
+        first.min(text.lines())..last.min(text.lines())
     }
 }
 
 impl Workspace {
+    fn serve(&mut self, op: ReadOp, real: &Path, text: Snapshot, out: &mut Vec<Effect>) {
+        let span = op.span(&text);
+        let answer = content(&text.wire_lines(span.start, span.end).text);
+        self.known.served(&op.session, real, text, span);
+        out.push(Effect::Answer(op.reply, answer));
+    }
+
     pub(super) fn read_disk(
         &mut self,
         id: OpId,
@@ -78,7 +86,7 @@ impl Workspace {
         let error = match (std::mem::replace(&mut op.stage, Stage::Resolving), result) {
             (Stage::Resolving, DiskResult::Resolved(Ok(found))) => {
                 if self.roots.contains(&op.session, &found.real) {
-                    op.stage = Stage::Waiting { real: found.real, kind: found.kind };
+                    op.stage = Stage::Waiting { real: found.real, kind: found.kind, stamp: found.stamp };
                     self.ops.insert(id, Op::Read(op));
                     return;
                 }
@@ -86,15 +94,11 @@ impl Workspace {
             }
             (Stage::Resolving, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
             (Stage::Reading { real }, DiskResult::Text(Ok(text))) => {
-                let text = Snapshot::from_bytes(&text.text);
-                let answer = content(&op.lines(&text));
-                self.seen.record(&op.session, &real, Version::Text(text));
-                out.push(Effect::Answer(op.reply, answer));
-                return;
+                return self.serve(*op, &real, Snapshot::from_bytes(&text.text), out);
             }
             (Stage::Reading { real }, DiskResult::Text(Err(e))) => {
                 if e == DiskError::NotFound {
-                    self.seen.record(&op.session, &real, Version::Missing);
+                    self.known.missing(&op.session, &real);
                 }
                 refusal::disk(&op.path, &e)
             }
@@ -105,7 +109,7 @@ impl Workspace {
 
     /// Goes on, if nothing stands in the way any more. Returns whether it did.
     pub(super) fn read_step(&mut self, id: OpId, mut op: Box<ReadOp>, out: &mut Vec<Effect>) -> bool {
-        let Stage::Waiting { real, kind } = &op.stage else {
+        let Stage::Waiting { real, kind, stamp } = &op.stage else {
             self.ops.insert(id, Op::Read(op));
             return false;
         };
@@ -122,14 +126,24 @@ impl Workspace {
                 return false;
             }
             Open::Ready(buf) => {
-                if let Some(buf) = self.bufs.ready(buf) {
-                    let text = buf.snapshot();
-                    let answer = content(&op.lines(&text));
-                    self.seen.record(&op.session, real, Version::Text(text));
-                    out.push(Effect::Answer(op.reply, answer));
+                let (real, stamp) = (real.clone(), *stamp);
+                let Some(b) = self.bufs.ready(buf) else {
+                    out.push(Effect::Answer(op.reply, Err(refusal::unavailable(&op.path))));
                     return true;
+                };
+                let (text, modified, encodings) = (b.snapshot(), b.meta.modified, b.encodings());
+                if stamp.is_some() && b.meta.stamp.is_some() && stamp != b.meta.stamp {
+                    // The file changed and the editor has not noticed. What it will show is served at once.
+                    self.follow(buf, out);
+                    if !modified {
+                        out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings }));
+                        op.stage = Stage::Reading { real };
+                        self.ops.insert(id, Op::Read(op));
+                        return true;
+                    }
                 }
-                refusal::unavailable(&op.path)
+                self.serve(*op, &real, text, out);
+                return true;
             }
             Open::TooLarge(bytes) => refusal::buf_too_large(&op.path, bytes, self.bufs.max_bytes()),
             Open::Unavailable => refusal::unavailable(&op.path),
@@ -139,7 +153,7 @@ impl Workspace {
                 // What was missing when the path was resolved may have been written by a write ahead of this read.
                 PathKind::File | PathKind::Missing => {
                     let real = real.clone();
-                    out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() }));
+                    out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: self.encodings.clone() }));
                     op.stage = Stage::Reading { real };
                     self.ops.insert(id, Op::Read(op));
                     return true;

@@ -38,6 +38,11 @@ impl Roots {
         self.of(session).iter().any(|root| real.starts_with(root))
     }
 
+    /// All sessions that have a root.
+    pub fn sessions(&self) -> impl Iterator<Item = &SessionKey> {
+        self.by_session.keys()
+    }
+
     /// Whether any session may.
     pub fn any_contains(&self, real: &Path) -> bool {
         self.by_session.values().flatten().any(|root| real.starts_with(root))

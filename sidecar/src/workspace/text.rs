@@ -118,6 +118,11 @@ pub fn rope_col(line: &str, nvim_col: usize) -> usize {
     line.len()
 }
 
+/// Whether this character of a rope stands for one byte that is not UTF-8.
+pub fn is_escape(c: char) -> bool {
+    escaped_byte(c).is_some()
+}
+
 /// Whether a rope line holds escapes.
 pub fn has_escapes(line: &str) -> bool {
     may_hold_escapes(line.as_bytes()) && line.chars().any(|c| escaped_byte(c).is_some())

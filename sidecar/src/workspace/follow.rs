@@ -1,0 +1,139 @@
+//! Files that change on disk under open buffers: noticing it, and saying so.
+//!
+//! Owns which buffers are looked at and what is watched. It never edits: a change on disk becomes an op like a write
+//! (`write`), which merges it into the buffer. Called by the room with what the watcher and the editor saw.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::effect::{Effect, NvimCmd, WatchWish};
+use crate::model::{BufId, OpId, SessionKey};
+use crate::workspace::write::{Plan, WriteOp};
+use crate::workspace::{Op, Workspace};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Follows {
+    /// Buffers whose file changed again while a change of it was on its way.
+    again: BTreeSet<BufId>,
+    /// What the watcher was told last.
+    watched: WatchWish,
+    /// Sessions with a running turn.
+    running: Vec<SessionKey>,
+    /// Files that running turns name in their tool calls, real or as told.
+    named: BTreeSet<(SessionKey, PathBuf)>,
+}
+
+impl Workspace {
+    /// The watcher saw something happen to these paths; none at all means to any.
+    pub fn watched(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let hit = |real: &Path| paths.is_empty() || paths.iter().any(|p| p == real || real.parent() == Some(p));
+        let bufs: Vec<BufId> = self.bufs.mirrored().filter(|(_, real)| hit(real)).map(|(id, _)| id).collect();
+        for buf in bufs {
+            self.follow(buf, &mut out);
+        }
+        self.settle(&mut out);
+        out
+    }
+
+    /// The editor saw that the file of this buffer changed, and leaves it to us.
+    pub fn disk_changed(&mut self, buf: BufId) -> Vec<Effect> {
+        let mut out = Vec::new();
+        if self.bufs.ready(buf).is_some() {
+            self.follow(buf, &mut out);
+        } else {
+            out.push(Effect::Nvim(NvimCmd::Unfollow { buf }));
+        }
+        self.settle(&mut out);
+        out
+    }
+
+    /// Looks at the file of this buffer, unless that is under way: then once more afterwards.
+    pub(super) fn follow(&mut self, buf: BufId, out: &mut Vec<Effect>) {
+        if self.following(|w| w.follows() == Some(buf)) {
+            self.follows.again.insert(buf);
+            return;
+        }
+        let Some(real) = self.bufs.ready(buf).and_then(|b| b.real()).map(Path::to_owned) else { return };
+        // A buffer that no session may see is the editor's own business.
+        let Some(session) = self.session_of(&real) else {
+            out.push(Effect::Nvim(NvimCmd::Unfollow { buf }));
+            return;
+        };
+        let id = self.mint();
+        self.ops.insert(id, Op::Write(Box::new(WriteOp::follow(session, real, buf))));
+    }
+
+    /// A change on disk that is still on its way.
+    pub(super) fn following(&self, which: impl Fn(&WriteOp) -> bool) -> bool {
+        self.ops.values().any(|op| matches!(op, Op::Write(w) if w.follows().is_some() && which(w)))
+    }
+
+    /// Looks again at what changed while it was looked at. Returns whether there was any.
+    pub(super) fn follow_again(&mut self, out: &mut Vec<Effect>) -> bool {
+        let bufs: Vec<BufId> = self.follows.again.iter().copied().collect();
+        let before = self.follows.again.len();
+        for buf in bufs {
+            if !self.following(|w| w.follows() == Some(buf)) {
+                self.follows.again.remove(&buf);
+                self.follow(buf, out);
+            }
+        }
+        self.follows.again.len() < before
+    }
+
+    /// A change on disk has become the buffer's.
+    pub(super) fn followed(&self, real: &Path, plan: &Plan, out: &mut Vec<Effect>) {
+        let merged = plan.new != plan.theirs;
+        if plan.live.as_ref() == Some(&plan.new) && !merged {
+            return;
+        }
+        let what = if merged { "and was merged with your text" } else { "and its buffer follows" };
+        self.told(real, &format!("changed on disk {what}"), out);
+    }
+
+    /// Says something of a file in the transcripts of the sessions whose turn runs and that may see it.
+    pub(super) fn told(&self, real: &Path, text: &str, out: &mut Vec<Effect>) {
+        for session in self.follows.running.iter().filter(|key| self.roots.contains(key, real)) {
+            let cwd = self.roots.of(session).first().map_or(Path::new("/"), PathBuf::as_path);
+            let name = real.strip_prefix(cwd).unwrap_or(real).to_string_lossy();
+            let named = |path: &PathBuf| path == real || cwd.join(path) == real;
+            let by = match self.follows.named.iter().any(|(key, path)| key == session && named(path)) {
+                true => "",
+                // A tool may not say which file it touches, and so may a person in another window.
+                false => " (it is not known by whom)",
+            };
+            out.push(Effect::Told { session: session.clone(), text: format!("{name} {text}{by}.") });
+        }
+    }
+
+    /// A running turn's tool call names these files, as the agent writes them.
+    pub fn names(&mut self, session: &SessionKey, paths: impl IntoIterator<Item = String>) {
+        if self.follows.running.contains(session) {
+            self.follows.named.extend(paths.into_iter().map(|p| (session.clone(), PathBuf::from(p))));
+        }
+    }
+
+    /// Turns of these sessions run now. Gives a new wish for the watcher where it changed.
+    pub fn watch(&mut self, running: Vec<SessionKey>) -> Option<Effect> {
+        self.follows.named.retain(|(key, _)| running.contains(key));
+        self.follows.running = running;
+        let of = |key: &SessionKey| self.roots.of(key).to_vec();
+        let folders: BTreeSet<PathBuf> =
+            self.bufs.mirrored().filter_map(|(_, real)| real.parent().map(Path::to_owned)).collect();
+        let trees: BTreeSet<PathBuf> = self.follows.running.iter().flat_map(of).collect();
+        let wish = WatchWish { folders: folders.into_iter().collect(), trees: trees.into_iter().collect() };
+        if wish == self.follows.watched {
+            return None;
+        }
+        self.follows.watched = wish.clone();
+        Some(Effect::Watch(wish))
+    }
+
+    /// The session in which a change of this file is spoken of: one whose turn runs, else any that may see it.
+    fn session_of(&self, real: &Path) -> Option<SessionKey> {
+        let sees = |key: &&SessionKey| self.roots.contains(key, real);
+        self.follows.running.iter().find(sees).or_else(|| self.roots.sessions().find(sees)).cloned()
+    }
+}
