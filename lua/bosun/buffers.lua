@@ -19,6 +19,8 @@ local told = {}
 -- Slices that can wait: { buf, start }.
 local later = {}
 local ticking = false
+-- Buffers that the sidecar mirrors, with their 'autoread' as it was.
+local mirrored = {}
 local started = false
 
 local function notify(name, message) return require('bosun.rpc').notify(name, message) end
@@ -47,7 +49,11 @@ end
 
 local function facts(buf)
   local o = vim.bo[buf]
+  local stamp = stamps().get(buf) or {}
   return {
+    sec = stamp.sec,
+    nsec = stamp.nsec,
+    size = stamp.size,
     buf = buf,
     name = api.nvim_buf_get_name(buf),
     modified = o.modified,
@@ -69,6 +75,9 @@ local function joined(f)
     f.fileencoding,
     tostring(f.bomb),
     tostring(f.eol),
+    tostring(f.sec),
+    tostring(f.nsec),
+    tostring(f.size),
   }, '\0')
 end
 
@@ -152,14 +161,46 @@ local function tick()
   vim.defer_fn(tick, IDLE)
 end
 
---- The sidecar asks for lines from `start`; `later` when nobody waits for them.
+--- The sidecar asks for lines from `start`; `later` when nobody waits for them. It mirrors the buffer from then on.
 function M.slice(message)
+  if mirrored[message.buf] == nil and api.nvim_buf_is_valid(message.buf) then M.follow(message.buf) end
   if not message.later then return send_slice(message.buf, message.start) end
   later[#later + 1] = { buf = message.buf, start = message.start }
   if not ticking then
     ticking = true
     vim.defer_fn(tick, IDLE)
   end
+end
+
+--- The sidecar looks after the file of this buffer: what changes on disk it merges into the buffer, so Neovim neither
+--- loads the file by itself nor asks.
+function M.follow(buf)
+  mirrored[buf] = vim.bo[buf].autoread
+  vim.bo[buf].autoread = false
+end
+
+--- It does not (any more).
+function M.unfollow(buf)
+  local autoread = mirrored[buf]
+  mirrored[buf] = nil
+  if autoread == nil or not api.nvim_buf_is_loaded(buf) then return end
+  -- The option has a global value too; one that is the same is not set for the buffer.
+  if autoread == vim.go.autoread then
+    api.nvim_buf_call(buf, function() vim.cmd('setlocal autoread<') end)
+  else
+    vim.bo[buf].autoread = autoread
+  end
+end
+
+-- Neovim noticed that a file changed.
+local function on_changed(args)
+  if mirrored[args.buf] == nil then return end
+  if vim.v.fcs_reason == 'deleted' then
+    local name = vim.fn.fnamemodify(api.nvim_buf_get_name(args.buf), ':~:.')
+    require('bosun.notice').say('warn', ('%s is gone from the disk; its buffer stays'):format(name))
+  end
+  vim.v.fcs_choice = ''
+  notify('disk_changed', { buf = args.buf })
 end
 
 local OPTIONS = { 'fileformat', 'fileencoding', 'bomb', 'endofline', 'buftype' }
@@ -176,7 +217,11 @@ local function watch()
   on({ 'BufModifiedSet', 'BufEnter', 'BufWinEnter' }, function(args) M.announce(args.buf) end)
   -- For an option of another buffer Neovim makes that one current meanwhile.
   on('OptionSet', function() M.announce(api.nvim_get_current_buf()) end, OPTIONS)
-  on({ 'BufUnload', 'BufDelete', 'BufWipeout' }, function(args) M.closed(args.buf) end)
+  on('FileChangedShell', on_changed)
+  on({ 'BufUnload', 'BufDelete', 'BufWipeout' }, function(args)
+    mirrored[args.buf] = nil
+    M.closed(args.buf)
+  end)
 end
 
 --- A sidecar is there: all file buffers are announced, and from now on each change.
@@ -193,6 +238,9 @@ end
 --- The sidecar is gone.
 function M.stop()
   started, told, later = false, {}, {}
+  for _, buf in ipairs(vim.tbl_keys(mirrored)) do
+    M.unfollow(buf)
+  end
   api.nvim_create_augroup('bosun.buffers', { clear = true })
 end
 

@@ -15,6 +15,8 @@ local defaults = {
   log_level = 'info',
   -- Larger buffers are not mirrored.
   max_buffer_bytes = 16 * 1024 * 1024,
+  -- When a change of an agent's is also saved: always, if_clean (the buffer was not modified before), never.
+  save = 'always',
   -- Seconds until a person is told that an agent does not start.
   start_timeout = 60,
   -- Of the chat: columns, or a part of the screen when below 1.
@@ -71,6 +73,7 @@ local schema = {
   binary = 'string',
   log_level = one_of('error', 'warn', 'info', 'debug', 'trace'),
   max_buffer_bytes = positive,
+  save = one_of('always', 'if_clean', 'never'),
   start_timeout = positive,
   window = { width = positive },
   context = { file = 'boolean', selection = 'boolean' },

@@ -39,6 +39,7 @@ local handlers = {
   end,
   groups = function(m) require('bosun.rpc').on_groups(m.pgids) end,
   slice = function(m) require('bosun.buffers').slice(m) end,
+  unfollow = function(m) require('bosun.buffers').unfollow(m.buf) end,
   edit = function(m) require('bosun.edit').apply(m) end,
   patch = function(m) require('bosun.chat').patch(m) end,
   prompt_returned = function(m) require('bosun.chat').prompt_returned(clean(m)) end,

@@ -9,8 +9,12 @@ local uv = vim.uv
 
 -- By buffer: { sec, nsec, size } or { missing = true }; nil for a buffer that was read before this file was loaded.
 local stamps = {}
+-- By buffer: the stamp that Neovim itself goes by, where that is another: see `follow`.
+local believed = {}
 -- By buffer: whether the file ends in a newline; nil as above.
 local eols = {}
+
+local function api_valid(buf) return vim.api.nvim_buf_is_valid(buf) end
 
 local function now(buf)
   local stat = uv.fs_stat(vim.api.nvim_buf_get_name(buf))
@@ -65,7 +69,11 @@ local function neovim_says_changed(buf)
       vim.v.fcs_choice = ''
     end,
   })
+  -- With it Neovim would not ask the autocommand but load the file.
+  local autoread = vim.bo[buf].autoread
+  vim.bo[buf].autoread = false
   pcall(vim.cmd, 'silent! checktime ' .. buf)
+  if api_valid(buf) then vim.bo[buf].autoread = autoread end
   pcall(vim.api.nvim_del_autocmd, id)
   return changed
 end
@@ -88,6 +96,51 @@ function M.check(buf)
   return differs and 'changed' or 'same'
 end
 
+--- The stamp of the file that the buffer is like, as far as that is known: { sec, nsec, size }.
+function M.get(buf)
+  local stamp = stamps[buf]
+  if stamp and not stamp.missing then return stamp end
+end
+
+--- Whether the file has this stamp now.
+function M.is(buf, stamp)
+  local is = now(buf)
+  return not is.missing and same(is, stamp)
+end
+
+--- What the file of that stamp holds is in the buffer now. Neovim was not there when it was read, so it would ask at
+--- the next `:write` whether to overwrite a file that changed since (W12), and at the next look (`:checktime`).
+function M.follow(buf, stamp)
+  if stamps[buf] and not stamps[buf].missing and not believed[buf] then believed[buf] = stamps[buf] end
+  stamps[buf] = stamp
+  -- A look with an autocommand that takes care of it: from then on Neovim knows the time.
+  neovim_says_changed(buf)
+end
+
+-- Sets the time of a file to the nanosecond, which libuv cannot; false where that does not work.
+local function set_mtime(path, stamp)
+  local ok, ffi = pcall(require, 'ffi')
+  if not ok then return false end
+  pcall(
+    ffi.cdef,
+    [[ typedef struct { long sec; long nsec; } bosun_timespec;
+       int utimensat(int dir, const char *path, const bosun_timespec times[2], int flags); ]]
+  )
+  local here = jit.os == 'Linux' and -100 or -2
+  local omit = jit.os == 'Linux' and 1073741822 or -2
+  local made, times = pcall(ffi.new, 'bosun_timespec[2]', { { 0, omit }, { stamp.sec, stamp.nsec } })
+  return made and pcall(ffi.C.utimensat, here, path, times, 0)
+end
+
+--- Called right before Neovim writes the file: if it still has the stamp that we followed, nothing is overwritten that
+--- the buffer does not know, and Neovim is spared its question by giving the file the time that it expects. The write
+--- sets a new one in the next moment.
+local function spare_question(buf)
+  if not believed[buf] or not stamps[buf] or not M.is(buf, stamps[buf]) then return end
+  local path = uv.fs_realpath(vim.api.nvim_buf_get_name(buf))
+  if path then set_mtime(path, believed[buf]) end
+end
+
 --- Whether the last line ends in a newline on disk.
 function M.eol(buf)
   if eols[buf] ~= nil then return eols[buf] end
@@ -102,7 +155,7 @@ end
 
 --- A read or write by which buffer and disk are the same.
 local function take(buf, eol)
-  stamps[buf] = now(buf)
+  stamps[buf], believed[buf] = now(buf), nil
   eols[buf] = eol
 end
 
@@ -121,10 +174,13 @@ function M.watch()
     local o = vim.bo[args.buf]
     take(args.buf, o.endofline or (o.fixendofline and not o.binary))
   end)
+  on('BufWritePre', function(args)
+    if args.match == vim.api.nvim_buf_get_name(args.buf) then spare_question(args.buf) end
+  end)
   -- Under its new name the buffer was never read: a file that is there already is not its own. `:saveas` writes next.
   on('BufFilePost', function(args) stamps[args.buf] = { missing = true } end)
   on({ 'BufUnload', 'BufWipeout' }, function(args)
-    stamps[args.buf], eols[args.buf] = nil, nil
+    stamps[args.buf], eols[args.buf], believed[args.buf] = nil, nil, nil
   end)
 end
 

@@ -50,8 +50,9 @@ pub struct Buf {
     state: State,
     /// Its text; there while filling or ready.
     mirror: Mirror,
-    /// The text last known to be on disk, and the stamp the file had with it. Shares its rope with the mirror.
-    disk: Option<(Stamp, Snapshot)>,
+    /// The text last known to be on disk, and the stamp the file had with it (`None`: not known, or no file). Shares
+    /// its rope with the mirror.
+    disk: Option<(Option<Stamp>, Snapshot)>,
     /// Where the slice that was asked for begins.
     asked: usize,
     /// A reader waits for it.
@@ -86,7 +87,7 @@ impl Buf {
 
     /// The text on disk, as far as it is known: the buffer was read from it, written to it, or it was looked at.
     pub fn disk(&self) -> Option<&Snapshot> {
-        self.disk.as_ref().filter(|(stamp, _)| self.meta.stamp == Some(*stamp)).map(|(_, text)| text)
+        self.disk.as_ref().filter(|(stamp, _)| self.meta.stamp == *stamp).map(|(_, text)| text)
     }
 
     /// Where its name leads.
@@ -103,11 +104,8 @@ impl Buf {
 
     /// An unmodified buffer is what is on disk.
     fn note_disk(&mut self) {
-        if let Some(stamp) = self.meta.stamp
-            && !self.meta.modified
-            && self.ready()
-        {
-            self.disk = Some((stamp, self.snapshot()));
+        if !self.meta.modified && self.ready() {
+            self.disk = Some((self.meta.stamp, self.snapshot()));
         }
     }
 }
@@ -417,7 +415,7 @@ impl Bufs {
     /// The file of this buffer was looked at: it holds `text`, and had this stamp.
     pub fn looked(&mut self, id: BufId, stamp: Stamp, text: Snapshot) {
         if let Some(buf) = self.all.get_mut(&id) {
-            buf.disk = Some((stamp, text));
+            buf.disk = Some((Some(stamp), text));
         }
     }
 

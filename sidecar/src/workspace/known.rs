@@ -226,7 +226,7 @@ impl Known {
                 span.start <= n.start && n.end <= span.end
             };
             // What it never knew is as it is now; what it knew stays as it knew it, unless it just saw the change.
-            if seen || !before[o.clone()].contains(&true) {
+            if seen || !knew(&before, &o) {
                 for (i, line) in is[n.clone()].iter().enumerate() {
                     text.push_str(line);
                     given.push(span.contains(&(n.start + i)));
@@ -243,6 +243,18 @@ impl Known {
         let text = Snapshot { rope: Rope::from_str(&text), eol: if last { now.eol } else { self.text.eol } };
         let served = if given.iter().all(|g| *g) { None } else { Some(spans(&given)) };
         self.believes(text, served)
+    }
+}
+
+/// Whether any of these lines was known; of a place between two lines, whether what is beside it was.
+fn knew(before: &[bool], span: &Span) -> bool {
+    match (span.is_empty(), before.is_empty()) {
+        (false, _) => before[span.clone()].contains(&true),
+        (true, true) => true,
+        (true, false) => {
+            let beside = span.start.saturating_sub(1)..(span.start + 1).min(before.len());
+            !before[beside].contains(&false)
+        }
     }
 }
 

@@ -42,14 +42,17 @@ pub fn lift(base: &Snapshot, content: &str, bom: bool, crlf: bool) -> Result<Sna
         if odd { text::to_wire(Rope::from_str(&line).slice(..)).text } else { line }
     };
     let (old_keys, new_keys): (Vec<_>, Vec<_>) = (was.iter().map(key).collect(), is.iter().map(key).collect());
-    if ends && !odd && old_keys == new_keys {
-        // Line ends are all that is different: that is what was meant.
+    let changes = changes(&old_keys, &new_keys);
+    let (kept, moved): (usize, usize) =
+        (was.len() - changes.iter().map(|(o, _)| o.len()).sum::<usize>(), changes.len());
+    // Where line ends are all that is different, or no line is the same, they are what was meant.
+    if ends && !odd && (moved == 0 || kept == 0) {
         return Ok(new);
     }
     let mut out = String::with_capacity(content.len() + 16);
     let mut at = 0;
     let total = was.len();
-    for (o, n) in changes(&old_keys, &new_keys).into_iter().chain([(total..total, 0..0)]) {
+    for (o, n) in changes.into_iter().chain([(total..total, 0..0)]) {
         was[at..o.start].iter().for_each(|l| out.push_str(l));
         for (i, line) in is[n.clone()].iter().enumerate() {
             let twin = (i < o.len()).then(|| was[o.start + i]);

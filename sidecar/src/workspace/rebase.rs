@@ -59,7 +59,7 @@ pub fn rebase(
         // It wrote the file and has not read it since, through us: it goes on from its own text, or from the disk.
         Some(Belief::Text(known)) => {
             let (own, other) = (from(&known.text)?, from(disk)?);
-            Ok(match distance(&known.text, &own) < distance(disk, &other) {
+            Ok(match distance(&known.text, &own) <= distance(disk, &other) {
                 true => merged(&known.text, live, own, None),
                 false => merged(disk, live, other, None),
             })

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use lsp_types::{Position, Range};
 
 use super::*;
+use crate::event::{Form, Stamp};
 
 const GROUPS: &[&str] = &["BosunUser", "BosunTool"];
 
@@ -85,6 +86,9 @@ fn an_edit_names_its_tick_and_how_the_text_ends() {
         eol: false,
         empty: false,
         save: true,
+        disk: Some(Stamp { sec: 5, nsec: 6, size: 7 }),
+        clean: Some(Form { crlf: true, ..Form::default() }),
+        recreate: true,
     };
     check(
         NvimCmd::Edit(call),
@@ -151,6 +155,7 @@ fn state_and_questions_are_whole_tables() {
         body: vec!["more".into()],
         options: vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: OptionKind::AllowOnce }],
         files: vec!["/p/a".into()],
+        merge: false,
     };
     check(
         NvimCmd::Questions(vec![question]),
@@ -187,6 +192,7 @@ fn texts(old: &str, new: &str) -> DiffTexts {
         old: old.into(),
         new: new.into(),
         note: None,
+        merge: None,
     }
 }
 

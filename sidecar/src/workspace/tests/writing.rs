@@ -36,7 +36,7 @@ fn unsaved_text_that_was_read_may_be_built_on_and_the_question_says_so() {
 }
 
 #[test]
-fn text_that_moved_since_the_read_is_not_overwritten() {
+fn text_that_moved_since_the_read_is_merged_or_a_person_decides() {
     let mut d = Desk::new();
     d.file("/p/a", "one\n").open(1, "/p/a", "one\n").file("/p/b", "one\n").file("/p/c", "one\n");
     d.read("/p/a");
@@ -64,7 +64,7 @@ fn text_that_moved_since_the_read_is_not_overwritten() {
 }
 
 #[test]
-fn a_file_never_read_may_be_written_only_where_nothing_is_unsaved() {
+fn a_file_never_read_starts_from_the_disk() {
     let mut d = Desk::new();
     d.file("/p/a", "one\n").open(1, "/p/a", "one\n");
     d.file("/p/b", "one\n").open(2, "/p/b", "one\n").change(2, 0, 1, &["typed"]);
@@ -95,7 +95,7 @@ fn a_missing_file_is_an_error_to_read_and_no_hindrance_to_write() {
 }
 
 #[test]
-fn a_file_that_appeared_after_it_was_missing_is_not_overwritten() {
+fn a_file_that_appeared_after_it_was_missing_is_for_a_person_to_decide() {
     let mut d = Desk::new();
     d.read("/p/a");
     d.file("/p/a", "someone\n");
@@ -119,12 +119,12 @@ fn a_rejected_write_is_an_error_that_says_so_and_changes_nothing() {
     "#]],
     );
     // A second verdict finds nothing.
-    assert!(d.ws.decide(OpId(2), true).is_empty());
+    assert!(d.ws.decide(OpId(2), Verdict::Allow).is_empty());
     assert!(d.edits.is_empty());
 }
 
 #[test]
-fn typing_while_the_question_is_open_refuses_the_write() {
+fn typing_while_the_question_is_open_is_merged_or_asked_about() {
     let mut d = Desk::new();
     d.open(1, "/p/a", "one\n").file("/p/b", "one\n");
     d.write("/p/a", "two\n");
@@ -156,7 +156,7 @@ fn typing_that_is_taken_back_does_not() {
 }
 
 #[test]
-fn a_stale_edit_is_computed_again_on_the_same_text_and_refused_on_another() {
+fn a_stale_edit_is_computed_again_on_the_text_that_is_there() {
     let mut d = Desk::new();
     d.file("/p/a", "one\n").open(1, "/p/a", "one\n");
     d.write("/p/a", "two\n");
@@ -275,7 +275,7 @@ fn writes_in_a_row_build_on_each_other_and_on_what_a_formatter_made_of_them() {
     let call = d.edit_without_answer();
     d.change(1, 0, 1, &["a"]);
     let tick = d.bufs[&1].tick;
-    let mut all = d.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false });
+    let mut all = d.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false, stamp: None });
     all += &d.write("/p/a", "a\nb\nc\n");
     d.allow();
     all += &d.land();
