@@ -4,6 +4,7 @@
 //! never runs on the loop's thread: each command is a job of the blocking pool, and its result an event. Called by the
 //! app.
 
+mod attributes;
 mod charset;
 mod form;
 mod place;

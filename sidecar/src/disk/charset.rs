@@ -1,4 +1,4 @@
-//! Neovim's encodings: their names, their bytes to text, and text back to their bytes.
+//! Encodings by the names that Neovim has for them: their bytes to text, and text back to their bytes.
 //!
 //! Owns no state. It never puts a replacement in place of what it cannot express, and accepts no bytes that it would not
 //! give back the same. Called by `form`.
@@ -40,7 +40,7 @@ enum Only {
     All,
     /// No C1 controls: the web gives them to bytes that the code page leaves free.
     Assigned,
-    /// No two-byte character with a second byte below 0x80.
+    /// No two-byte character with a byte below 0xa1.
     HighBytes,
 }
 
@@ -241,8 +241,9 @@ fn from_table<'a>(table: &'static Encoding, only: Only, bytes: &'a [u8]) -> Opti
         Only::All => true,
         Only::Assigned => !text.chars().any(|c| ('\u{80}'..='\u{9f}').contains(&c)),
         Only::HighBytes => {
-            let high = bytes.iter().filter(|b| **b >= 0x80).count();
-            text.chars().filter(|c| !c.is_ascii()).count() * 2 == high
+            let mut high = bytes.iter().filter(|b| !b.is_ascii());
+            let characters = text.chars().filter(|c| !c.is_ascii()).count();
+            high.clone().count() == characters * 2 && high.all(|b| *b > 0xa0)
         }
     };
     fits.then_some(text)

@@ -23,8 +23,9 @@ pub fn decode(bytes: Vec<u8>, encodings: &[String]) -> Result<(Vec<u8>, Form), D
     }
     let binary = bytes.contains(&0) && std::str::from_utf8(&bytes).is_err();
     let given = encodings.iter().map(String::as_str);
-    let usual = ENCODINGS.into_iter().filter(|_| encodings.is_empty());
-    for name in given.chain(usual) {
+    // At the end of the list Neovim takes the bytes for what it uses itself.
+    let rest: &[&str] = if encodings.is_empty() { &ENCODINGS } else { &["utf-8"] };
+    for name in given.chain(rest.iter().copied()) {
         let charset = match name {
             "ucs-bom" => Charset::marked(&bytes)?,
             _ => match Charset::named(name) {

@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::sys::signal::kill;
-use nix::unistd::{Pid, User, gethostname};
+use nix::unistd::{Pid, User, gethostname, getpgid};
 
 use super::resolve::resolve;
 use crate::event::SwapOwner;
@@ -107,8 +106,8 @@ fn is_here(host: &[u8]) -> bool {
 
 fn runs(pid: u32) -> bool {
     match i32::try_from(pid) {
-        // 0 and less would be groups of processes.
-        Ok(pid) if pid > 0 => matches!(kill(Pid::from_raw(pid), None), Ok(()) | Err(Errno::EPERM)),
+        // 0 would be this process. Asking for its group sends nothing, as asking with a signal would.
+        Ok(pid) if pid > 0 => matches!(getpgid(Some(Pid::from_raw(pid))), Ok(_) | Err(Errno::EPERM)),
         _ => false,
     }
 }

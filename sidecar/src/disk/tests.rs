@@ -52,6 +52,13 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
+/// The real editor, which `make setup` fetches.
+fn neovim() -> PathBuf {
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.deps/bin/nvim");
+    let named = std::env::var_os("BOSUN_NVIM").map(PathBuf::from);
+    named.unwrap_or(if ours.exists() { ours } else { "nvim".into() })
+}
+
 /// The stamp that a file has now, as an agent's read or the look before it would find it.
 fn stamp(path: &Path) -> Stamp {
     resolve(path, &[]).unwrap().stamp.unwrap()

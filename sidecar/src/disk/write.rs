@@ -3,9 +3,9 @@
 //! Owns no state. It never overwrites a text that nobody has compared, never follows a link, and never leaves a file of
 //! its own behind. Called by the disk edge.
 //!
-//! The new text is written beside the file and renamed over it, so that nobody ever sees half of it; mode and owner are
-//! kept. In place instead, where a rename would lose something: a file with more links than one, a file whose owner we
-//! cannot give to the new one, a folder in which we may not create files.
+//! The new text is written beside the file and renamed over it, so that nobody ever sees half of it; mode, owner and
+//! attributes are kept. In place instead, where a rename would lose something: a file with more links than one, a file
+//! whose owner or attributes we cannot give to the new one, a folder in which we may not create files.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,6 +16,7 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::{FileStat, Mode, fchmod};
 
+use super::attributes;
 use super::form::encode;
 use super::place::{Place, Temp, facts, failed, stamp};
 use crate::event::{DiskError, DiskResult, Form, Stamp};
@@ -47,7 +48,7 @@ fn replace(real: &Path, bytes: &[u8], expect: Stamp) -> Result<Option<Stamp>, Di
         file => file?,
     };
     let old = facts(&file, real)?;
-    let temp = beside(&place, bytes, &old)?;
+    let temp = beside(&place, bytes, &file, &old)?;
     // The last look, as near to the change as can be.
     let same = |now: &FileStat| stamp(now) == expect && (now.st_dev, now.st_ino) == (old.st_dev, old.st_ino);
     if !place.look()?.is_some_and(|now| same(&now)) {
@@ -72,8 +73,13 @@ fn in_place(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.set_len(bytes.len() as u64)
 }
 
-/// The new text in a file beside the old one, with its mode and owner; `None` when that cannot be had.
-fn beside<'a>(place: &'a Place, bytes: &[u8], old: &FileStat) -> Result<Option<Temp<'a>>, DiskError> {
+/// The new text in a file beside the old one, with its mode, owner and attributes; `None` when that cannot be had.
+fn beside<'a>(
+    place: &'a Place,
+    bytes: &[u8],
+    file: &File,
+    old: &FileStat,
+) -> Result<Option<Temp<'a>>, DiskError> {
     let path = place.path();
     if old.st_nlink > 1 {
         return Ok(None);
@@ -91,7 +97,7 @@ fn beside<'a>(place: &'a Place, bytes: &[u8], old: &FileStat) -> Result<Option<T
     temp.file.write_all(bytes).map_err(|e| super::io(&e, path))?;
     // After the owner, because a change of owner clears bits of the mode.
     fchmod(&temp.file, Mode::from_bits_truncate(old.st_mode)).map_err(|e| failed(e, path))?;
-    Ok(Some(temp))
+    Ok(attributes::keep(file, &temp.file).then_some(temp))
 }
 
 fn create(real: &Path, bytes: &[u8]) -> Result<Option<Stamp>, DiskError> {

@@ -170,6 +170,106 @@ fn the_cap_is_kept_and_what_is_no_text_file_is_said_to_be_what_it_is() {
     assert!(matches!(read(Path::new("a"), 10), DiskError::Io(_)));
 }
 
+/// What Neovim says of files opened with a list of encodings: one line each, with 'fileencoding', 'bomb', 'fileformat',
+/// whether it could not make all of it out ('readonly'), and the text in hexadecimal.
+fn neovim_opens(files: &[(PathBuf, &str)]) -> Vec<String> {
+    let mut lua = String::from("vim.o.swapfile = false\n");
+    for (path, encodings) in files {
+        lua += &format!("vim.o.fileencodings = '{encodings}'\nvim.cmd.edit('{}')\n", path.display());
+        lua += "local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n') \
+                .. (vim.bo.endofline and '\\n' or '')\n\
+                local o = vim.bo\n\
+                print(o.fileencoding, o.bomb, o.fileformat, o.readonly, vim.text.hexencode(text))\n";
+    }
+    let f = Folder::new();
+    let script = f.file(
+        "ask.lua",
+        lua.replace("\nlocal text", "\ndo local text").replace("(text))\n", "(text)) end\n"),
+    );
+    let said = std::process::Command::new(neovim())
+        .args(["--clean", "--headless", "-i", "NONE", "-l"])
+        .arg(script)
+        .output()
+        .unwrap_or_else(|e| panic!("{}: {e}; `make setup` fetches Neovim", neovim().display()));
+    // `print` of a script goes to standard error.
+    String::from_utf8_lossy(&said.stderr).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn files_are_made_out_as_neovim_makes_them_out() {
+    let lists = [
+        USUAL,
+        "utf-8",
+        "ucs-bom",
+        "latin1",
+        "ucs-bom,utf-8,cp1252,latin1",
+        "utf-8,latin2",
+        "default,iso8859_9",
+        "ucs-bom,utf-16le,latin1",
+        "utf-16,latin1",
+        "ucs-2le,latin1",
+        "ucs-bom,utf-8,gbk,latin1",
+        "euc-cn,cp936,latin1",
+        "ucs-bom,iso-2022-jp,euc-jp,cp932,latin1",
+        "utf-8,cp949,latin1",
+        "utf-8,koi8-r",
+        "utf-8,big5,latin1",
+        "cp1251",
+        "utf-8,cp866",
+        "utf-8,macintosh",
+        "utf-8,Windows-1252",
+        "8bit-iso8859-15",
+        "unicode,latin1",
+    ];
+    let bytes = [
+        &b"plain\n"[..],
+        b"no end",
+        b"dos\r\nlines\r\n",
+        b"caf\xe9\n",
+        "caf\u{e9} \u{4e2d}\n".as_bytes(),
+        b"\x81\x9d free\n",
+        b"\xEF\xBB\xBFmarked\n",
+        b"\xEF\xBB\xBFno\xe9\n",
+        b"\xff\xfea\0\n\0",
+        b"\xfe\xff\0a\0\n",
+        b"\xd6\xd0\xce\xc4\n",
+        b"\x8e\x40\x41\n",
+        b"\x93\xfa\x96\x7b\n",
+        b"\x1b$BF|K\\\x1b(B\n",
+        b"\xb0\xa1\xb1\xdb\n",
+        b"\xd0\xd2\xc9\n",
+    ];
+    let f = Folder::new();
+    let mut files = Vec::new();
+    for (n, bytes) in bytes.into_iter().enumerate() {
+        files.extend(lists.map(|list| (f.file(&format!("{n}"), bytes), list)));
+    }
+    let said = neovim_opens(&files);
+    assert_eq!(said.len(), files.len(), "{said:#?}");
+    for ((path, encodings), said) in files.iter().zip(said) {
+        let bytes = fs::read(path).unwrap();
+        if bytes.starts_with(b"\x81\x9d") && encodings.contains("euc-jp") {
+            // C1 controls in EUC-JP: systems differ among themselves.
+            continue;
+        }
+        let ours = match read(path, 1000, &list(encodings)) {
+            Ok(DiskText { text, form, .. }) => {
+                let hex: String = text.iter().map(|b| format!("{b:02X}")).collect();
+                let format = if form.crlf { "dos" } else { "unix" };
+                format!("{} {} {format} false {hex}", form.encoding, form.bom)
+            }
+            // Neovim puts question marks into the text.
+            Err(DiskError::Undecodable) if said.contains(" true ") => continue,
+            // Neovim shows it, whatever it is.
+            Err(DiskError::Binary) if bytes.contains(&0) => continue,
+            Err(e) => format!("{e:?}"),
+        };
+        // Both names of UTF-8 say the same.
+        let said = said.strip_prefix("utf-8").unwrap_or(&said);
+        assert_eq!(ours, said, "{bytes:x?} as {encodings}");
+    }
+}
+
 const NAMES: &[&str] = &[
     "ucs-bom",
     "utf-8",

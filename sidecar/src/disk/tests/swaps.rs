@@ -15,12 +15,6 @@ struct Other {
     child: Child,
 }
 
-fn neovim() -> PathBuf {
-    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.deps/bin/nvim");
-    let named = std::env::var_os("BOSUN_NVIM").map(PathBuf::from);
-    named.unwrap_or(if ours.exists() { ours } else { "nvim".into() })
-}
-
 impl Other {
     /// Opens `file` with 'directory' as given, and does `then` before this returns.
     fn open(file: &Path, directory: &str, then: &str) -> Self {

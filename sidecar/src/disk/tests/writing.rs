@@ -25,6 +25,44 @@ fn a_write_keeps_the_mode_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_write_keeps_the_extended_attributes_and_the_access_list() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let f = Folder::new();
+    let path = f.file("a", "one\n");
+    // Entries: kind, rights, who. The file's user, user 12345, the group, the mask, all others.
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (kind, rights, who) in
+        [(1_u16, 6_u16, u32::MAX), (2, 6, 12345), (4, 4, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)]
+    {
+        list.extend(kind.to_le_bytes().into_iter().chain(rights.to_le_bytes()).chain(who.to_le_bytes()));
+    }
+    const ACCESS: &str = "system.posix_acl_access";
+    let get = |path: &Path, name: &str| {
+        let mut room = vec![0; 1000];
+        getxattr(path, name, &mut room).ok().map(|size| room[..size].to_vec())
+    };
+    if setxattr(&path, "user.note", b"kept", XattrFlags::empty()).is_err()
+        || setxattr(&path, ACCESS, &list, XattrFlags::empty()).is_err()
+    {
+        // A file system that has no such thing cannot lose it.
+        return;
+    }
+    let before = fs::metadata(&path).unwrap();
+    written(put(&path, "two\n", Some(stamp(&path))));
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!(get(&path, "user.note").as_deref(), Some(&b"kept"[..]));
+    assert_eq!(get(&path, ACCESS).as_ref(), Some(&list));
+    assert_eq!(after.mode(), before.mode());
+    assert_ne!(after.ino(), before.ino(), "beside and renamed");
+    // A folder whose new files get a list of their own does not give it to a file that had none.
+    let plain = f.file("plain", "one\n");
+    setxattr(&f.path, "system.posix_acl_default", &list, XattrFlags::empty()).unwrap();
+    assert!(get(&f.file("other", ""), ACCESS).is_some());
+    written(put(&plain, "two\n", Some(stamp(&plain))));
+    assert_eq!(get(&plain, ACCESS), None);
+}
+
+#[test]
 fn the_stamp_of_a_write_is_what_the_next_write_expects() {
     let f = Folder::new();
     let path = f.at("a");
