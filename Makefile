@@ -30,8 +30,8 @@ demo: setup build ## Open Neovim on a sample project with the demo agent; withou
 
 test: unit lua-test e2e ## Run all tests: Rust, Lua, end to end
 
-unit: ## Run the sidecar's own tests
-	@$(CARGO) test --release --locked -p bosun
+unit: setup ## Run the sidecar's own tests
+	@$(RUN) $(CARGO) test --release --locked -p bosun
 
 lua-test: setup ## Run the Lua specs in a headless Neovim
 	@$(RUN) $(NVIM) --clean --headless -l tests/lua/run.lua

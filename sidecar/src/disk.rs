@@ -4,10 +4,16 @@
 //! never runs on the loop's thread: each command is a job of the blocking pool, and its result an event. Called by the
 //! app.
 
+mod attributes;
+mod charset;
+mod form;
+mod place;
 mod read;
 mod resolve;
+mod swap;
 mod write;
 
+use std::os::unix::process::parent_id;
 use std::path::Path;
 
 use tokio::sync::mpsc;
@@ -47,12 +53,11 @@ impl Disk {
 /// Does it, here and now.
 pub fn run(cmd: DiskCmd) -> DiskResult {
     match cmd {
-        DiskCmd::Resolve { path, .. } => DiskResult::Resolved(resolve(&path)),
-        DiskCmd::Read { real, cap, .. } => DiskResult::Text(read(&real, cap)),
-        DiskCmd::Write { real, text, form, .. } => {
-            write(&real, &String::from_utf8_lossy(&text), form.crlf, form.bom, None)
-        }
-        DiskCmd::Swap { .. } => DiskResult::Swap(None),
+        DiskCmd::Resolve { path, twins } => DiskResult::Resolved(resolve(&path, &twins)),
+        DiskCmd::Read { real, cap, encodings } => DiskResult::Text(read(&real, cap, &encodings)),
+        DiskCmd::Write { real, text, form, expect } => write(&real, &text, &form, expect),
+        // The editor that started this process has its own swap files.
+        DiskCmd::Swap { real, dirs } => DiskResult::Swap(swap::find(&real, &dirs, parent_id())),
     }
 }
 
