@@ -6,6 +6,7 @@
 
 mod read;
 mod resolve;
+mod watch;
 mod write;
 
 use std::path::Path;
@@ -18,6 +19,7 @@ use crate::model::OpId;
 
 pub use read::read;
 pub use resolve::resolve;
+pub use watch::Watch;
 pub use write::write;
 
 /// The edge's handle. Jobs in flight are bounded by the requests in flight, which the agent edge limits.
