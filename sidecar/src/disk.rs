@@ -11,6 +11,7 @@ mod place;
 mod read;
 mod resolve;
 mod swap;
+mod watch;
 mod write;
 
 use std::os::unix::process::parent_id;
@@ -24,6 +25,7 @@ use crate::model::OpId;
 
 pub use read::read;
 pub use resolve::resolve;
+pub use watch::Watch;
 pub use write::write;
 
 /// The edge's handle. Jobs in flight are bounded by the requests in flight, which the agent edge limits.
@@ -84,5 +86,5 @@ fn io(error: &std::io::Error, path: &Path) -> DiskError {
     }
 }
 
-#[cfg(any())]
+#[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ pub enum Event {
     /// A result of the disk edge.
     Disk(OpId, DiskResult),
     /// Something happened to these paths on disk, as the watcher saw it: absolute, joined over some milliseconds, maybe
-    /// more than what really changed. Empty: events were lost, anything may have changed.
+    /// more than what really changed. A folder's path stands for all that was in it. Empty: events were lost, anything may have changed.
     Watched(Vec<PathBuf>),
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::effect::{Effect, NvimCmd, WatchWish};
-use crate::model::{BufId, OpId, SessionKey};
+use crate::model::{BufId, SessionKey};
 use crate::workspace::write::{Plan, WriteOp};
 use crate::workspace::{Op, Workspace};
 
@@ -28,7 +28,7 @@ impl Workspace {
     /// The watcher saw something happen to these paths; none at all means to any.
     pub fn watched(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
         let mut out = Vec::new();
-        let hit = |real: &Path| paths.is_empty() || paths.iter().any(|p| p == real || real.parent() == Some(p));
+        let hit = |real: &Path| paths.is_empty() || paths.iter().any(|p| real.starts_with(p));
         let bufs: Vec<BufId> = self.bufs.mirrored().filter(|(_, real)| hit(real)).map(|(id, _)| id).collect();
         for buf in bufs {
             self.follow(buf, &mut out);

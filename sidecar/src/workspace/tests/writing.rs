@@ -203,7 +203,7 @@ fn an_edit_that_is_always_stale_is_given_up() {
         let last = d.outcome(call.op, EditOutcome::Stale { tick: 50 + tries });
         assert_eq!(last.starts_with("answer"), d.edits.is_empty());
     }
-    assert_eq!(tries, 17);
+    assert_eq!(tries, 33);
 }
 
 #[test]
