@@ -139,10 +139,7 @@ impl App {
                     let approved = self.sessions.approved_diffs(&ask.session);
                     let cwd = self.sessions.cwd(&ask.session).unwrap_or(&ask.path).to_owned();
                     let file = locate::File { real: &ask.path, told: &ask.told, cwd: &cwd };
-                    let more = if !ask.must_ask
-                        && ask.merge.is_none()
-                        && covers(&file, &ask, approved)
-                    {
+                    let more = if !ask.must_ask && ask.merge.is_none() && covers(&file, &ask, approved) {
                         // Allowed once is allowed once.
                         self.sessions.spend_approvals(&ask.session, |diff| file.is(&diff.path));
                         self.workspace.decide(ask.op, Verdict::Allow)

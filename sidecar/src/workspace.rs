@@ -288,7 +288,9 @@ impl Workspace {
         let mut out = Vec::new();
         let hit = self.ops.iter().find_map(|(op, o)| match o {
             Op::Read(r) if sessions.contains(&r.session) && r.reply.id() == id => Some(*op),
-            Op::Write(w) if sessions.contains(&w.session) && w.reply().map(Reply::id) == Some(id) => Some(*op),
+            Op::Write(w) if sessions.contains(&w.session) && w.reply().map(Reply::id) == Some(id) => {
+                Some(*op)
+            }
             _ => None,
         });
         if let Some(op) = hit {

@@ -413,9 +413,7 @@ fn the_end_of_a_turn_is_announced_when_the_transcript_shows_it() {
 fn a_written_file_is_announced() {
     let mut world = World::ready("one\n");
     world.prompt("go");
-    world.write("two\n");
     world.read();
-    assert!(world.questions().is_empty(), "a modified text that was never read is refused");
     world.write("two\n");
     let question = world.questions().pop().expect("a question");
     world.action(Action::Answer { question: question.id, option: "allow".into() });

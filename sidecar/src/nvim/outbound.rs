@@ -12,8 +12,8 @@ use rmpv::Value;
 
 use crate::effect::*;
 use crate::event::{Form, Stamp};
-use crate::workspace::text::push_raw;
 use crate::model::*;
+use crate::workspace::text::push_raw;
 
 /// What runs for each message of ours.
 const RECV: &str = "return require('bosun.inbox').recv(...)";
@@ -66,7 +66,8 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
             args: vec![Value::from(buf.0), Value::from(false), Value::Map(Vec::new())],
         },
         NvimCmd::Detach { buf } => {
-            let detach = Call { kind: Kind::Detach, method: "nvim_buf_detach", args: vec![Value::from(buf.0)] };
+            let detach =
+                Call { kind: Kind::Detach, method: "nvim_buf_detach", args: vec![Value::from(buf.0)] };
             return vec![detach, message("unfollow", vec![("buf", buf.0.into())])];
         }
         NvimCmd::Unfollow { buf } => message("unfollow", vec![("buf", buf.0.into())]),

@@ -191,7 +191,9 @@ impl Stage {
                     }
                 }
                 Effect::Agent(id, cmd) => format!("agent {}: {}", id.0, self.command(cmd)),
-                Effect::WriteDecided { op, verdict } => format!("write {}: {}", op.0, verdict != crate::effect::Verdict::Reject),
+                Effect::WriteDecided { op, verdict } => {
+                    format!("write {}: {}", op.0, verdict != crate::effect::Verdict::Reject)
+                }
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
                 Effect::Nvim(NvimCmd::Notify { level, text }) => format!("notify {level}: {text}"),
                 Effect::Nvim(NvimCmd::Groups(groups)) => format!("groups {groups:?}"),

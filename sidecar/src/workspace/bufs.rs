@@ -87,7 +87,8 @@ impl Buf {
 
     /// The text on disk, as far as it is known: the buffer was read from it, written to it, or it was looked at.
     pub fn disk(&self) -> Option<&Snapshot> {
-        self.disk.as_ref().filter(|(stamp, _)| self.meta.stamp == *stamp).map(|(_, text)| text)
+        let current = |stamp: &Option<Stamp>| self.meta.stamp.is_none() || self.meta.stamp == *stamp;
+        self.disk.as_ref().filter(|(stamp, _)| current(stamp)).map(|(_, text)| text)
     }
 
     /// Where its name leads.

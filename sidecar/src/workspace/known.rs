@@ -35,6 +35,8 @@ pub struct Known {
     pub older: Vec<Snapshot>,
     /// What it wrote last.
     pub own: Option<Snapshot>,
+    /// Its last look was at some lines only, so that it may well go on from an older one.
+    pub glimpsed: bool,
     /// It has read the file since it last wrote it, or before its first write.
     pub read: bool,
     /// The text right after our save, while what changes is still a formatter's. See [`Beliefs::typed`].
@@ -104,9 +106,10 @@ impl Beliefs {
                 older: Vec::new(),
                 own: None,
                 read: true,
+                glimpsed: false,
                 settling: None,
             },
-            Some(known) if all => known.believes(text, None),
+            Some(known) if all => known.believes(text, None, false),
             Some(known) => known.glimpsed(&text, span),
         };
         self.put(session, real, Belief::Text(Box::new(belief)));
@@ -128,6 +131,7 @@ impl Beliefs {
             older: Vec::new(),
             own: Some(own),
             read: false,
+            glimpsed: false,
             settling: Some(after),
         };
         self.put(session, real, Belief::Text(Box::new(known)));
@@ -193,14 +197,14 @@ impl Known {
         }
     }
 
-    fn believes(mut self, text: Snapshot, served: Option<Vec<Span>>) -> Self {
+    fn believes(mut self, text: Snapshot, served: Option<Vec<Span>>, glimpsed: bool) -> Self {
         if self.text != text {
             self.older.push(self.text);
             if self.older.len() > OLDER {
                 self.older.remove(0);
             }
         }
-        Self { text, served, older: self.older, own: self.own, read: true, settling: None }
+        Self { text, served, older: self.older, own: self.own, read: true, glimpsed, settling: None }
     }
 
     /// It was given lines `span` of `now`, and knows the rest as before.
@@ -242,7 +246,7 @@ impl Known {
         let last = span.end >= is.len();
         let text = Snapshot { rope: Rope::from_str(&text), eol: if last { now.eol } else { self.text.eol } };
         let served = if given.iter().all(|g| *g) { None } else { Some(spans(&given)) };
-        self.believes(text, served)
+        self.believes(text, served, true)
     }
 }
 

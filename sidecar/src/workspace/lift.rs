@@ -41,7 +41,8 @@ pub fn lift(base: &Snapshot, content: &str, bom: bool, crlf: bool) -> Result<Sna
         let line = if ends { without_cr(line) } else { (*line).to_owned() };
         if odd { text::to_wire(Rope::from_str(&line).slice(..)).text } else { line }
     };
-    let (old_keys, new_keys): (Vec<_>, Vec<_>) = (was.iter().map(key).collect(), is.iter().map(key).collect());
+    let (old_keys, new_keys): (Vec<_>, Vec<_>) =
+        (was.iter().map(key).collect(), is.iter().map(key).collect());
     let changes = changes(&old_keys, &new_keys);
     let (kept, moved): (usize, usize) =
         (was.len() - changes.iter().map(|(o, _)| o.len()).sum::<usize>(), changes.len());

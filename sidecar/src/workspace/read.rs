@@ -136,7 +136,10 @@ impl Workspace {
                     // The file changed and the editor has not noticed. What it will show is served at once.
                     self.follow(buf, out);
                     if !modified {
-                        out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings }));
+                        out.push(Effect::Disk(
+                            id,
+                            DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings },
+                        ));
                         op.stage = Stage::Reading { real };
                         self.ops.insert(id, Op::Read(op));
                         return true;
@@ -153,7 +156,14 @@ impl Workspace {
                 // What was missing when the path was resolved may have been written by a write ahead of this read.
                 PathKind::File | PathKind::Missing => {
                     let real = real.clone();
-                    out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: self.encodings.clone() }));
+                    out.push(Effect::Disk(
+                        id,
+                        DiskCmd::Read {
+                            real: real.clone(),
+                            cap: READ_CAP,
+                            encodings: self.encodings.clone(),
+                        },
+                    ));
                     op.stage = Stage::Reading { real };
                     self.ops.insert(id, Op::Read(op));
                     return true;

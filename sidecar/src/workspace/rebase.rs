@@ -46,7 +46,7 @@ pub fn rebase(
             for text in known.older.iter().rev() {
                 let theirs = from(text)?;
                 let far = distance(text, &theirs);
-                if far < near {
+                if far < near || known.glimpsed && far == near {
                     near = far;
                     older = Some((text, theirs));
                 }
@@ -125,7 +125,9 @@ fn merged(base: &Snapshot, live: &Snapshot, theirs: Snapshot, served: Option<&[S
         };
         let (ours, other) = match piece {
             Piece::Ours { ours } => (&o[ours.clone()], &o[ours]),
-            Piece::Theirs { ours, theirs, .. } | Piece::Conflict { ours, theirs, .. } => (&o[ours], &t[theirs]),
+            Piece::Theirs { ours, theirs, .. } | Piece::Conflict { ours, theirs, .. } => {
+                (&o[ours], &t[theirs])
+            }
         };
         let taken = if conflict { ours } else { other };
         if conflict {

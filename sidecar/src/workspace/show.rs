@@ -108,7 +108,9 @@ impl Workspace {
                 }
                 op.alone("the file is outside the session's folder")
             }
-            (Stage::Reading, DiskResult::Text(Ok(text))) => op.located(None, &String::from_utf8_lossy(&text.text)),
+            (Stage::Reading, DiskResult::Text(Ok(text))) => {
+                op.located(None, &String::from_utf8_lossy(&text.text))
+            }
             (Stage::Reading, DiskResult::Text(Err(DiskError::NotFound))) => op.located(None, ""),
             (_, DiskResult::Text(Err(DiskError::Binary))) => op.alone("the file is binary"),
             (_, DiskResult::Text(Err(DiskError::Undecodable))) => op.alone("the file is not UTF-8"),
@@ -140,7 +142,10 @@ impl Workspace {
             (Open::Unavailable, _) => op.alone("its buffer cannot be read"),
             (Open::No, PathKind::Dir | PathKind::Special) => op.alone("its path is no regular file"),
             (Open::No, _) => {
-                out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() }));
+                out.push(Effect::Disk(
+                    id,
+                    DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() },
+                ));
                 op.stage = Stage::Reading;
                 self.ops.insert(id, Op::Show(op));
                 return true;

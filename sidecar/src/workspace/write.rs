@@ -14,6 +14,7 @@ use crate::event::{DiskError, DiskResult, DiskText, Form, PathKind, Save, Stamp,
 use crate::model::{BufId, OpId, RpcError, SessionKey};
 use crate::reply::Reply;
 use crate::workspace::bufs::Open;
+use crate::workspace::known::Belief;
 use crate::workspace::text::Snapshot;
 use crate::workspace::{Op, READ_CAP, Workspace, refusal, unexpected};
 
@@ -152,7 +153,9 @@ impl WriteOp {
     pub fn refuse(self, error: RpcError, out: &mut Vec<Effect>) {
         match self.source {
             Source::Agent { reply, .. } => out.push(Effect::Answer(reply, Err(error))),
-            Source::Disk { .. } => tracing::info!(path = ?self.path, %error.message, "a change on disk is left"),
+            Source::Disk { .. } => {
+                tracing::info!(path = ?self.path, %error.message, "a change on disk is left")
+            }
         }
     }
 
@@ -229,7 +232,8 @@ impl Workspace {
                     return true;
                 }
                 // Without a version that the session has seen, the disk's text is what it knows.
-                if b.disk().is_none() && b.meta.stamp.is_some() && !op.looked {
+                let read = matches!(self.known.get(&op.session, &real), Some(Belief::Text(k)) if k.read);
+                if b.disk().is_none() && kind == PathKind::File && !read && !op.looked {
                     op.looked = true;
                     self.look(id, op, buf, out);
                 } else {

@@ -54,7 +54,7 @@ fn check_edit(edit: TextEdit, expected: &str) {
 #[test]
 fn buffers_are_attached_without_their_text() {
     check(NvimCmd::Attach { buf: BufId(3) }, "nvim_buf_attach 3, false, {}");
-    check(NvimCmd::Detach { buf: BufId(3) }, "nvim_buf_detach 3");
+    check(NvimCmd::Detach { buf: BufId(3) }, "nvim_buf_detach 3\n\"unfollow\", {buf=3}");
     check(
         NvimCmd::Slice { buf: BufId(3), start: 100, later: true },
         "\"slice\", {buf=3, start=100, later=true}",
@@ -93,7 +93,8 @@ fn an_edit_names_its_tick_and_how_the_text_ends() {
     check(
         NvimCmd::Edit(call),
         "\"edit\", {op=9, buf=3, tick=17, edits=[{whole=false, sl=0, sc=1, el=0, ec=2, lines=[\"b\\0\"]}], \
-         eol=false, empty=false, save=true}",
+         eol=false, empty=false, save=true, disk={sec=5, nsec=6, size=7}, clean={fileformat=\"dos\", bomb=false}, \
+         recreate=true}",
     );
 }
 
@@ -160,7 +161,7 @@ fn state_and_questions_are_whole_tables() {
     check(
         NvimCmd::Questions(vec![question]),
         "\"questions\", {list=[{id=4, session=\"s1\", title=\"Edit a\", body=[\"more\"], \
-         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"]}]}",
+         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"], merge=false}]}",
     );
     check(NvimCmd::Groups(vec![7, 8]), "\"groups\", {pgids=[7, 8]}");
 }

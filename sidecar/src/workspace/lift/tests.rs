@@ -9,7 +9,10 @@ fn snap(bytes: &[u8]) -> Snapshot {
 #[track_caller]
 fn check(base: &[u8], content: &str, want: &[u8]) {
     let got = lift(&snap(base), content, false, false).map(|s| s.bytes());
-    assert_eq!(got.map(|b| String::from_utf8_lossy(&b).into_owned()), Ok(String::from_utf8_lossy(want).into_owned()));
+    assert_eq!(
+        got.map(|b| String::from_utf8_lossy(&b).into_owned()),
+        Ok(String::from_utf8_lossy(want).into_owned())
+    );
     assert_eq!(lift(&snap(base), content, false, false).map(|s| s.bytes()).as_deref(), Ok(want));
 }
 

@@ -46,21 +46,21 @@ fn text_that_moved_since_the_read_is_merged_or_a_person_decides() {
     check(
         ["/p/a", "/p/b", "/p/c"].map(|p| d.write(p, "agent\n")).concat(),
         expect![[r#"
-        answer 4: -32603 the text of /p/a has changed since this session last read or wrote it; nothing was written. Read the file again and make the change to the new text
-        answer 5: -32603 the text of /p/b has changed since this session last read or wrote it; nothing was written. Read the file again and make the change to the new text
-        answer 6: -32603 /p/c no longer exists, but it did when this session last read it; nothing was written. Read the file again to find out, then write it anew
-    "#]],
+            ask /p/a Some("typed\n") -> "typed\n" in buf 1, saves unsaved lines, conflicts [(0, 1)]
+            ask /p/b Some("elsewhere\n") -> "elsewhere\n", conflicts [(0, 1)]
+            ask /p/c None -> "agent\n"
+              note: The file no longer exists: it was deleted or renamed. Allowing this makes it anew.
+        "#]],
     );
-    // The way out that the error names works.
-    d.read("/p/a");
-    d.read("/p/c");
-    check(
-        d.write("/p/a", "agent\n") + &d.write("/p/c", "anew\n"),
-        expect![[r#"
-        ask /p/a Some("typed\n") -> "agent\n" in buf 1, saves unsaved lines
-        ask /p/c None -> "anew\n"
-    "#]],
-    );
+    check(d.verdict(true) + &d.land() + &d.verdict(false) + &d.allow(), expect![[r#"
+        edit 1
+        tells BosunFileWritten /p/a
+        answer 4: {}
+        answer 5: -32603 the user rejected this write
+        write /p/c "agent\n"
+        tells BosunFileWritten /p/c
+        answer 6: {}
+    "#]]);
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn a_file_never_read_starts_from_the_disk() {
     check(
         d.write("/p/a", "agent\n") + &d.write("/p/b", "agent\n"),
         expect![[r#"
-        ask /p/a Some("one\n") -> "agent\n" in buf 1
-        answer 2: -32603 /p/b has unsaved changes in the editor that this session has not read; nothing was written. Read the file, then write it
-    "#]],
+            ask /p/a Some("one\n") -> "agent\n" in buf 1
+            ask /p/b Some("typed\n") -> "typed\n" in buf 2, saves unsaved lines, conflicts [(0, 1)]
+        "#]],
     );
 }
 
@@ -102,8 +102,8 @@ fn a_file_that_appeared_after_it_was_missing_is_for_a_person_to_decide() {
     check(
         d.write("/p/a", "agent\n"),
         expect![[r#"
-        answer 2: -32603 the text of /p/a has changed since this session last read or wrote it; nothing was written. Read the file again and make the change to the new text
-    "#]],
+            ask /p/a Some("someone\n") -> "someone\n", conflicts [(0, 1)]
+        "#]],
     );
 }
 
@@ -133,9 +133,9 @@ fn typing_while_the_question_is_open_is_merged_or_asked_about() {
     check(
         d.allow() + &d.allow(),
         expect![[r#"
-        answer 1: -32603 the text of /p/a changed while this write waited; nothing was written. Read the file again and make the change to the new text
-        answer 2: -32603 the text of /p/b changed while this write waited; nothing was written. Read the file again and make the change to the new text
-    "#]],
+            ask /p/a Some("one\ntyped\n") -> "one\ntyped\n" in buf 1, saves unsaved lines, conflicts [(0, 2)]
+            ask /p/b Some("else\n") -> "else\n", conflicts [(0, 1)]
+        "#]],
     );
 }
 
@@ -173,9 +173,9 @@ fn a_stale_edit_is_computed_again_on_the_text_that_is_there() {
     check(
         all,
         expect![[r#"
-        edit 1 0:0-0:3="two"
-        answer 1: -32603 the text of /p/a changed while this write waited; nothing was written. Read the file again and make the change to the new text
-    "#]],
+            edit 1 0:0-0:3="two"
+            ask /p/a Some("one\ntyped\n") -> "one\ntyped\n" in buf 1, saves unsaved lines, conflicts [(0, 2)]
+        "#]],
     );
 }
 

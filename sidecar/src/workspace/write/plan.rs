@@ -69,7 +69,8 @@ impl Plan {
     pub fn take_text(&mut self, lines: &[Vec<u8>], eol: bool) {
         let rope = Rope::from_str(&text::from_lines(lines));
         // One empty line is how a buffer without any line looks; the person saw an empty text.
-        let empty = lines.len() == 1 && lines[0].is_empty() && self.live.as_ref().is_none_or(Snapshot::is_empty);
+        let empty =
+            lines.len() == 1 && lines[0].is_empty() && self.live.as_ref().is_none_or(Snapshot::is_empty);
         self.new = if empty { Snapshot::from_wire("") } else { Snapshot { rope, eol } };
     }
 
@@ -197,7 +198,8 @@ impl Workspace {
         };
         // It was written from an older text: what others had added since is to be on disk again.
         let echo = was.as_ref().is_some_and(|was| r.base != *was);
-        let resave = r.text != is && (echo && self.save == Save::Always || !modified && self.save != Save::Never);
+        let resave =
+            r.text != is && (echo && self.save == Save::Always || !modified && self.save != Save::Never);
         let plan = Plan { disk: Some((text.stamp, text.form)), resave, ..Plan::of(Some(live), r) };
         if plan.conflicts.is_empty() {
             return self.write_at(id, op, Stage::Approved(Box::new(plan)));
@@ -250,7 +252,9 @@ fn without_crs(text: &Snapshot) -> Snapshot {
 fn notes(real: &Path, plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     if plan.gone {
-        notes.push("The file no longer exists: it was deleted or renamed. Allowing this makes it anew.".to_owned());
+        notes.push(
+            "The file no longer exists: it was deleted or renamed. Allowing this makes it anew.".to_owned(),
+        );
     }
     match plan.swap {
         Some(SwapOwner { pid: Some(pid), modified: true }) => notes.push(format!(
