@@ -18,9 +18,11 @@ const ROOM: usize = 64 * 1024;
 pub fn keep(old: &File, new: &File) -> bool {
     let Some(names) = names(old) else { return false };
     for name in &names {
-        let value = value(old, name);
-        let same = value.is_some() && value == self::value(new, name);
-        if !same && !value.is_some_and(|v| fsetxattr(new, name.as_c_str(), &v, XattrFlags::empty()).is_ok()) {
+        let Some(value) = value(old, name) else { return false };
+        if self::value(new, name).as_ref() == Some(&value) {
+            continue;
+        }
+        if fsetxattr(new, name.as_c_str(), &value, XattrFlags::empty()).is_err() {
             return false;
         }
     }
