@@ -51,8 +51,7 @@ remote_models = false
     },
     change: |file, from, to| {
         let file = file.display();
-        let patch =
-            format!("*** Begin Patch\n*** Update File: {file}\n@@\n-{from}\n+{to}\n*** End Patch\n");
+        let patch = format!("*** Begin Patch\n*** Update File: {file}\n@@\n-{from}\n+{to}\n*** End Patch\n");
         // A text in JSON is one in JavaScript too.
         vec![("exec", Value::String(format!("text(await tools.apply_patch({}));\n", json!(patch))))]
     },

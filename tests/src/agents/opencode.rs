@@ -26,7 +26,12 @@ pub const OPENCODE: Agent = Agent {
             "enabled_providers": ["scripted"],
             "provider": {"scripted": provider},
         });
-        write(&home.join(".config/opencode/opencode.json"), &config.to_string())?;
+        let folder = home.join(".config/opencode");
+        write(&folder.join("opencode.json"), &config.to_string())?;
+        // It installs a package for the person's own plugins beside its settings, unless that seems to be done.
+        let installed = json!({"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}});
+        write(&folder.join("package-lock.json"), &installed.to_string())?;
+        std::fs::create_dir_all(folder.join("node_modules"))?;
         // Nothing is to be fetched: no release, no list of models, no language server, no plugin.
         let off = [
             "OPENCODE_DISABLE_AUTOUPDATE",

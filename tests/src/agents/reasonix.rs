@@ -30,10 +30,7 @@ default_effort = "high"
         );
         write(&home.join("config.toml"), &config)?;
         write(&home.join(".env"), "SCRIPTED_API_KEY=made-up\n")?;
-        Ok(vec![
-            ("REASONIX_HOME", home.to_string_lossy().into_owned()),
-            ("REASONIX_TELEMETRY", "0".into()),
-        ])
+        Ok(vec![("REASONIX_HOME", home.to_string_lossy().into_owned()), ("REASONIX_TELEMETRY", "0".into())])
     },
     change: |file, from, to| {
         vec![

@@ -46,9 +46,8 @@ impl Asked {
             return Said::text("Scripted title");
         }
         let found = self.said.iter().enumerate().rev().filter(|(_, (who, _))| *who == Who::User);
-        let mut found = found.filter_map(|(at, (_, text))| {
-            rules.iter().find(|r| text.contains(&r.marker)).map(|r| (at, r))
-        });
+        let mut found = found
+            .filter_map(|(at, (_, text))| rules.iter().find(|r| text.contains(&r.marker)).map(|r| (at, r)));
         let Some((at, rule)) = found.next() else {
             return Said::text("The script has no rule for this prompt.");
         };

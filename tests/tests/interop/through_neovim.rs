@@ -68,8 +68,7 @@ fn a_real_agent_edits_over_unsaved_lines_once_it_is_allowed_to() {
 }
 
 /// Far enough from each other that nobody can take the two changes for one.
-const NOTES: [&str; 10] =
-    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+const NOTES: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 /// An agent that changes the disk itself, beside a line that the person has not saved: both are in the buffer when the
 /// turn is over, and the agent's is on the disk.
