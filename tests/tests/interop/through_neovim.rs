@@ -67,6 +67,9 @@ fn a_real_agent_edits_over_unsaved_lines_once_it_is_allowed_to() {
     editor.assert_quiet();
 }
 
+/// How long a look at the disk may take when nothing has to be asked about.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Far enough from each other that nobody can take the two changes for one.
 const NOTES: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
@@ -99,6 +102,10 @@ fn keeps_what_both_wrote(agent: &Agent) {
     let disk = String::from_utf8(editor.disk("notes.txt")).expect("text");
     assert!(disk.lines().any(|line| line == expected[8]), "the agent's change is not on the disk: {disk}");
     assert_eq!(disk.lines().count(), NOTES.len(), "{disk}");
+    // What Neovim does when the person comes back to it: a file that changed behind its back would be asked about.
+    let looked = editor.call_within("nvim_command", &["checktime".into()], PATIENCE);
+    assert!(looked.is_ok() && !editor.mode().1, "Neovim asks about the file:\n{}", editor.screen());
+    assert_eq!(editor.lines(buf), expected, "after a look at the disk");
     assert_eq!(strays(&model), Vec::<String>::new());
     editor.assert_quiet();
 }
