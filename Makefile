@@ -11,7 +11,8 @@ CARGO := .ci/cargo
 NVIM := .deps/bin/nvim
 STYLUA := .deps/bin/stylua
 LUACHECK := .deps/bin/luacheck
-REASONIX := .deps/bin/reasonix
+AGENTS := reasonix opencode hermes codex claude
+AGENT_BINS := $(AGENTS:%=.deps/bin/%)
 LUA_SOURCES := lua nvim-plugin plugin tests
 
 # What the tests and the demo are told: which Neovim, which sidecar. Relative paths would not survive a change of folder.
@@ -53,8 +54,8 @@ fix: $(STYLUA) ## Format Rust and Lua
 bench: setup build ## Measure: a flood of small chunks through the whole chain
 	@$(RUN) $(CARGO) bench --quiet --locked -p bosun-tests --bench stream
 
-interop: setup build $(REASONIX) ## Drive a real agent (Reasonix) against a scripted model
-	@$(RUN) BOSUN_REASONIX="$(CURDIR)/$(REASONIX)" $(CARGO) test --release --locked -p bosun-tests --features interop --test interop
+interop: setup build $(AGENT_BINS) ## Drive real agents (Reasonix, OpenCode, Hermes, Codex, Claude) against a scripted model
+	@$(RUN) BOSUN_AGENTS="$(CURDIR)/.deps/bin" $(CARGO) test --release --locked -p bosun-tests --features interop --test interop
 
 ci: ## What continuous integration runs
 	@echo '== lint'; $(MAKE) --no-print-directory lint
@@ -66,6 +67,6 @@ clean: ## Remove what was built; .deps/ stays
 	@$(CARGO) clean
 
 # A changed pin or recipe fetches again.
-$(NVIM) $(STYLUA) $(LUACHECK) $(REASONIX): .deps/bin/%: .ci/deps
+$(NVIM) $(STYLUA) $(LUACHECK) $(AGENT_BINS): .deps/bin/%: .ci/deps
 	@.ci/deps $*
 	@touch $@

@@ -1,5 +1,6 @@
 //! What the end-to-end tests share: a real Neovim with a screen, a scripted agent, and the record of what it saw.
 
+pub mod agents;
 pub mod editor;
 pub mod model;
 pub mod procs;
