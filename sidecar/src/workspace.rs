@@ -17,6 +17,7 @@ mod roots;
 mod seen;
 mod show;
 pub mod text;
+pub mod unsaved;
 mod write;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ use read::ReadOp;
 use roots::Roots;
 use seen::Seen;
 use show::ShowOp;
+use unsaved::Given;
 use write::WriteOp;
 
 /// Files that are not open are read up to this many bytes.
@@ -59,6 +61,7 @@ pub struct Workspace {
     bufs: Bufs,
     roots: Roots,
     seen: Seen,
+    given: Given,
     /// By id, which is also the order of arrival; removed when answered.
     ops: BTreeMap<OpId, Op>,
     /// The next op's id.
@@ -72,6 +75,7 @@ impl Workspace {
             bufs: Bufs::new(max_buf_bytes),
             roots: Roots::default(),
             seen: Seen::default(),
+            given: Given::default(),
             ops: BTreeMap::new(),
             next: 1,
         }
@@ -115,6 +119,7 @@ impl Workspace {
         let mut out = Vec::new();
         self.roots.remove(session);
         self.seen.remove(session);
+        self.given.remove(session);
         for id in self.ops_of(session) {
             match self.ops.remove(&id) {
                 Some(Op::Read(op)) => out.push(Effect::Answer(op.reply, Err(refusal::closed()))),
@@ -139,6 +144,7 @@ impl Workspace {
             self.cancel_op(id, &mut out);
         }
         self.seen.remove(session);
+        self.given.remove(session);
         self.settle(&mut out);
         out
     }
@@ -376,6 +382,11 @@ impl Workspace {
     /// Text of an open buffer as it would be saved, when its mirror is whole.
     pub fn buf_text(&self, buf: BufId) -> Option<String> {
         Some(self.bufs.ready(buf)?.snapshot().wire().text)
+    }
+
+    /// Full name of an open file.
+    pub fn buf_name(&self, buf: BufId) -> Option<&Path> {
+        self.bufs.get(buf).map(|buf| Path::new(&buf.meta.name))
     }
 
     /// What a person should know before a change of this file, by its name: that it is not open, or has unsaved lines.

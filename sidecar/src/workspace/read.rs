@@ -59,6 +59,11 @@ impl ReadOp {
         matches!(self.stage, Stage::Waiting { .. })
     }
 
+    /// It asks for the whole file.
+    fn is_whole(&self) -> bool {
+        self.line.unwrap_or(1) <= 1 && self.limit.is_none()
+    }
+
     fn lines(&self, text: &Snapshot) -> String {
         let index = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let first = index(self.line.unwrap_or(1).saturating_sub(1));
@@ -125,6 +130,9 @@ impl Workspace {
                 if let Some(buf) = self.bufs.ready(buf) {
                     let text = buf.snapshot();
                     let answer = content(&op.lines(&text));
+                    if op.is_whole() {
+                        self.given.record(&op.session, real, text.clone());
+                    }
                     self.seen.record(&op.session, real, Version::Text(text));
                     out.push(Effect::Answer(op.reply, answer));
                     return true;
