@@ -17,7 +17,15 @@ impl App {
             AgentEvent::Started { pgid } => self.sessions.started(agent, pgid),
             AgentEvent::Initialized(info) => self.sessions.initialized(agent, *info),
             AgentEvent::Reply { call, result } => self.sessions.reply(agent, call, result, now),
-            AgentEvent::Update { session, update } => self.sessions.update(agent, &session, update, now),
+            AgentEvent::Update { session, update } => {
+                if matches!(update, Update::Compaction { .. })
+                    && let Some(key) = self.sessions.session_for(agent, &session)
+                {
+                    // What is left of the texts that it was given is anybody's guess.
+                    self.workspace.forget_given(key);
+                }
+                self.sessions.update(agent, &session, update, now)
+            }
             AgentEvent::Permission { session, tool, options, reply } => {
                 if self.sessions.session_for(agent, &session).is_none() {
                     return unknown_session(reply, &session);

@@ -26,6 +26,14 @@ impl Sessions {
         }
     }
 
+    /// As the setting would.
+    #[cfg(test)]
+    pub fn set_unsaved_policy(&mut self, key: &SessionKey, policy: UnsavedPolicy) {
+        if let Some(i) = self.index(key) {
+            self.list[i].unsaved = policy;
+        }
+    }
+
     /// Asks about the unsaved text in these files, shown by these names, before the prompt that is due goes. The answer
     /// makes it due once more.
     pub fn ask_unsaved(&mut self, key: &SessionKey, files: &[String]) -> Vec<Effect> {
