@@ -56,11 +56,7 @@ end
 -- The first line of an error, without where in a script it was raised.
 local function plain(err)
   return (
-    tostring(err)
-      :match('[^\n]*')
-      :gsub('^.-(E%d+:)', '%1')
-      :gsub('^Vim%b():', '')
-      :gsub('%S+%.lua:%d+: ', '')
+    tostring(err):match('[^\n]*'):gsub('^.-(E%d+:)', '%1'):gsub('^Vim%b():', ''):gsub('%S+%.lua:%d+: ', '')
   )
 end
 
@@ -87,13 +83,17 @@ local function write(buf, bang)
   local errmsg, confirm = vim.v.errmsg, vim.o.confirm
   vim.v.errmsg = ''
   if confirm then vim.cmd('noautocmd set noconfirm') end
-  local ok, err = pcall(api.nvim_buf_call, buf, function()
-    api.nvim_cmd({
-      cmd = 'write',
-      bang = bang,
-      mods = { silent = true, emsg_silent = true, keepalt = true, keepjumps = true },
-    }, {})
-  end)
+  local ok, err = pcall(
+    api.nvim_buf_call,
+    buf,
+    function()
+      api.nvim_cmd({
+        cmd = 'write',
+        bang = bang,
+        mods = { silent = true, emsg_silent = true, keepalt = true, keepjumps = true },
+      }, {})
+    end
+  )
   if confirm then vim.cmd('noautocmd set confirm') end
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg

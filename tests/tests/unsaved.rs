@@ -107,7 +107,8 @@ fn the_same_text_goes_along_once_and_a_changed_one_again() {
     editor.edit("c.txt");
     editor.prompt(&session, "three");
     assert_eq!(editor.turn_end(3), "end_turn");
-    let expected = ["three".to_owned(), "c.txt=see\n".to_owned(), format!("a.txt=new\n{SCREEN}"), words("a.txt")];
+    let expected =
+        ["three".to_owned(), "c.txt=see\n".to_owned(), format!("a.txt=new\n{SCREEN}"), words("a.txt")];
     assert_eq!(blocks(&editor, &agent, 2), expected);
     // Another session has seen nothing of it.
     editor.ask("four");
@@ -155,8 +156,12 @@ fn the_file_that_goes_along_anyway_is_not_counted_twice() {
     let agent = polite(&editor, true, None);
     let session = editor.ask("look");
     assert_eq!(editor.turn_end(1), "end_turn");
-    let expected =
-        ["look".to_owned(), format!("a.txt={SCREEN}"), format!("sub/b.txt={SCREEN}"), words("a.txt, sub/b.txt")];
+    let expected = [
+        "look".to_owned(),
+        format!("a.txt={SCREEN}"),
+        format!("sub/b.txt={SCREEN}"),
+        words("a.txt, sub/b.txt"),
+    ];
     assert_eq!(blocks(&editor, &agent, 0), expected);
     let transcript = editor.transcript(&session);
     assert!(transcript.contains("@ a.txt:2 (unsaved)\n@ sub/b.txt (unsaved)"), "{transcript}");
@@ -183,7 +188,8 @@ fn what_is_too_large_goes_along_as_a_link_that_says_so() {
     // Nine files of 20 kB do not fit into one prompt.
     let some = line.repeat(500);
     let names: Vec<String> = (1..=9).map(|n| format!("m{n}.txt")).collect();
-    let editor = names.iter().fold(setup, |setup, name| setup.file(name, &some)).file("c.txt", "see\n").start();
+    let editor =
+        names.iter().fold(setup, |setup, name| setup.file(name, &some)).file("c.txt", "see\n").start();
     editor.lua("vim.o.hidden = true", &[]);
     for name in names.iter().map(String::as_str).chain(["large.txt"]) {
         let buf = editor.edit(name);
@@ -200,7 +206,9 @@ fn what_is_too_large_goes_along_as_a_link_that_says_so() {
     assert_eq!(came.iter().filter(|b| b.starts_with("->m")).count(), 3);
     assert!(came.contains(&"->large.txt".to_owned()), "{came:?}");
     let told = came.last().expect("words");
-    assert!(told.contains("too large to go along; the disk holds older text: m7.txt, m8.txt, m9.txt, large.txt"));
+    assert!(
+        told.contains("too large to go along; the disk holds older text: m7.txt, m8.txt, m9.txt, large.txt")
+    );
     // Those that did not fit go with the next one.
     editor.prompt(&session, "and now");
     assert_eq!(editor.turn_end(2), "end_turn");
@@ -296,9 +304,15 @@ fn what_cannot_be_saved_is_left_and_said_and_the_rest_is_saved() {
     });
     assert!(said.starts_with("bosun: a.txt is not saved: the buffer is read-only"), "{said}");
     let whole = editor.lua("return _G.whole", &[]).as_str().unwrap_or_default().to_owned();
-    assert!(whole.contains("d.txt is not saved: the file changed on disk since the buffer was loaded"), "{whole}");
+    assert!(
+        whole.contains("d.txt is not saved: the file changed on disk since the buffer was loaded"),
+        "{whole}"
+    );
     assert!(whole.contains("e.txt is not saved: E5108") && whole.contains("no server"), "{whole}");
-    assert!(!whole.contains("b.txt"), "an error of somebody's autocommand does not keep a file from its save");
+    assert!(
+        !whole.contains("b.txt"),
+        "an error of somebody's autocommand does not keep a file from its save"
+    );
     let said = editor.lua("return _G.said", &[]);
     assert_eq!(said.as_array().map(Vec::len), Some(1), "one line: {said}");
     assert!(!editor.mode().1);
@@ -405,9 +419,8 @@ fn at_the_hit_enter_prompt_a_save_waits_and_the_prompt_with_it() {
     editor.eventually("the queue", || editor.session(&session)["queue"] == json!(["second"]));
     editor.hit_enter();
     editor.open_gate(&go);
-    let answered = |agent: &Scripted| {
-        agent.read().lines.iter().any(|l| l["out"]["result"]["stopReason"] == "end_turn")
-    };
+    let answered =
+        |agent: &Scripted| agent.read().lines.iter().any(|l| l["out"]["result"]["stopReason"] == "end_turn");
     editor.eventually("the end of the first turn", || answered(&agent));
     assert!(editor.mode().1, "Neovim still waits");
     assert_eq!((prompts(&agent), editor.disk("a.txt")), (1, SCREEN.into()));

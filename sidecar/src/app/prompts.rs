@@ -92,8 +92,10 @@ impl App {
     pub(super) fn release_held(&mut self, now: Millis, out: &mut Vec<Effect>) {
         // Whatever takes a prompt back takes it out of the queue.
         self.held.retain(|held| self.sessions.due(&held.session).is_some());
-        let ready = |held: &&Held| held.wait == Wait::Mirrors && !self.workspace.modified_pending(&held.session);
-        let ready: Vec<SessionKey> = self.held.iter().filter(ready).map(|held| held.session.clone()).collect();
+        let ready =
+            |held: &&Held| held.wait == Wait::Mirrors && !self.workspace.modified_pending(&held.session);
+        let ready: Vec<SessionKey> =
+            self.held.iter().filter(ready).map(|held| held.session.clone()).collect();
         for session in ready {
             let effects = self.prompt_due(&session);
             self.route(effects, now, out);
@@ -108,7 +110,8 @@ impl App {
         if !failed.is_empty() {
             let name = |buf: &BufId| {
                 let name = self.workspace.buf_name(*buf);
-                let name = name.map(|name| session.as_ref().map_or(name.display().to_string(), |s| self.short(s, name)));
+                let name = name
+                    .map(|name| session.as_ref().map_or(name.display().to_string(), |s| self.short(s, name)));
                 name.unwrap_or_else(|| format!("buffer {}", buf.0))
             };
             let each: Vec<String> =

@@ -201,7 +201,13 @@ impl Sessions {
     }
 
     /// A person answers a question about a merge with the text that shall be: lines as the API gives them.
-    pub fn answer_text(&mut self, id: QuestionId, lines: Vec<Vec<u8>>, eol: bool, _now: Millis) -> Vec<Effect> {
+    pub fn answer_text(
+        &mut self,
+        id: QuestionId,
+        lines: Vec<Vec<u8>>,
+        eol: bool,
+        _now: Millis,
+    ) -> Vec<Effect> {
         let at = self.questions.iter().position(|q| q.id == id && matches!(q.ask, Ask::Write(_)));
         let Some(at) = at else {
             return vec![notify("warn", format!("Question {} is not open (any more).", id.0))];
@@ -311,7 +317,9 @@ impl Sessions {
             self.record(&question, outcome.to_owned());
             match question.ask {
                 Ask::Permission { reply, .. } => effects.push(Effect::Answer(reply, Ok(cancelled()))),
-                Ask::Write(ask) => effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject }),
+                Ask::Write(ask) => {
+                    effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject })
+                }
                 // The prompt goes back with the queue, on every way that leads here.
                 Ask::Unsaved => {}
             }

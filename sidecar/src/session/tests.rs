@@ -55,7 +55,18 @@ impl Stage {
     /// Nothing yet.
     pub(super) fn empty() -> Self {
         let (answer_tx, answer_rx) = unbounded_channel();
-        Self { room: Sessions::new(), told: Vec::new(), call: 0, answer_tx, answer_rx, now: 0, along: Vec::new(), holds: false, blocks: Vec::new(), forgotten: false }
+        Self {
+            room: Sessions::new(),
+            told: Vec::new(),
+            call: 0,
+            answer_tx,
+            answer_rx,
+            now: 0,
+            along: Vec::new(),
+            holds: false,
+            blocks: Vec::new(),
+            forgotten: false,
+        }
     }
 
     /// Session `s1` on agent 1, starting.
@@ -211,7 +222,9 @@ impl Stage {
                     }
                 }
                 Effect::Agent(id, cmd) => format!("agent {}: {}", id.0, self.command(cmd)),
-                Effect::WriteDecided { op, verdict } => format!("write {}: {}", op.0, verdict == Verdict::Allow),
+                Effect::WriteDecided { op, verdict } => {
+                    format!("write {}: {}", op.0, verdict == Verdict::Allow)
+                }
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
                 Effect::Nvim(NvimCmd::Notify { level, text }) => format!("notify {level}: {text}"),
                 Effect::Nvim(NvimCmd::Groups(groups)) => format!("groups {groups:?}"),

@@ -46,7 +46,10 @@ impl Sessions {
         if files.len() > NAMES {
             body.push(format!("and {} more", files.len() - NAMES));
         }
-        body.push("The agent may read the disk by itself and not see them. The answer holds for this session.".into());
+        body.push(
+            "The agent may read the disk by itself and not see them. The answer holds for this session."
+                .into(),
+        );
         let option = |id: &str, name: &str| PermissionOption {
             id: id.into(),
             name: name.into(),

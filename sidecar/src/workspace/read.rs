@@ -147,7 +147,10 @@ impl Workspace {
                 // What was missing when the path was resolved may have been written by a write ahead of this read.
                 PathKind::File | PathKind::Missing => {
                     let real = real.clone();
-                    out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() }));
+                    out.push(Effect::Disk(
+                        id,
+                        DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() },
+                    ));
                     op.stage = Stage::Reading { real };
                     self.ops.insert(id, Op::Read(op));
                     return true;

@@ -96,8 +96,11 @@ impl Workspace {
         let unsaved = self.unsaved(session);
         let Some(files) = self.given.by_session.get_mut(session) else { return Vec::new() };
         let over = |real: &PathBuf| !unsaved.iter().any(|file| file.real == *real);
-        let mut settled: Vec<PathBuf> =
-            files.iter().filter(|(real, gift)| gift.embedded && over(real)).map(|(real, _)| real.clone()).collect();
+        let mut settled: Vec<PathBuf> = files
+            .iter()
+            .filter(|(real, gift)| gift.embedded && over(real))
+            .map(|(real, _)| real.clone())
+            .collect();
         settled.sort();
         files.retain(|real, _| !settled.contains(real));
         settled
@@ -126,7 +129,10 @@ mod tests {
         assert!(given.holds(&s, &file("a\n")));
         assert!(!given.holds(&s, &file("a")));
         assert!(!given.holds(&SessionKey::new("t"), &file("a\n")));
-        assert!(!given.holds(&s, &Unsaved { text: None, ..file("") }), "a text that is not known was not given");
+        assert!(
+            !given.holds(&s, &Unsaved { text: None, ..file("") }),
+            "a text that is not known was not given"
+        );
         given.record(&s, Path::new("/p/a"), Snapshot::from_wire("b\n"));
         assert!(!given.holds(&s, &file("a\n")), "the last text counts");
         given.remove(&s);

@@ -61,8 +61,10 @@ fn unsaved_text_goes_along_and_a_prompt_waits_for_its_mirror() {
     world.apply(Event::Nvim(slice));
     assert_eq!(
         prompts(&world),
-        ["go | file:///p/a.txt=mine\n | file:///p/b.txt=yours\n | The person has unsaved changes in these files; the \
-          text here is what is on their screen, and newer than the disk: a.txt, b.txt"]
+        [
+            "go | file:///p/a.txt=mine\n | file:///p/b.txt=yours\n | The person has unsaved changes in these files; the \
+          text here is what is on their screen, and newer than the disk: a.txt, b.txt"
+        ]
     );
 }
 
