@@ -1,7 +1,7 @@
 -- Saves buffers before a prompt, because agents read the disk: through `:write`, as the person would.
 --
--- Owns the waiting for a mode that stands in the way. Never asks and never overwrites: a buffer that cannot be saved, or
--- whose file changed on disk, is left, with the reason in words. Called by `inbox`; the answer goes back as a
+-- Owns the waiting for a mode that stands in the way. Never asks and never overwrites: a buffer that cannot be saved,
+-- or whose file changed on disk, is left, with the reason in words. Called by `inbox`; the answer goes back as a
 -- notification, behind all that the writes themselves made happen.
 local M = {}
 

@@ -467,11 +467,16 @@ fn a_held_prompt_is_given_back_by_a_cancel_and_nothing_is_saved() {
     editor.eventually("the prompt comes back", || editor.calls().contains_key("prompt_returned"));
     editor.input("<Esc>");
     editor.await_state(&session, "idle");
-    // What a save would have made happen has happened once another message made the same way.
-    editor.setup(json!({"agents": {}}));
     editor.eventually("the mode is over", || editor.mode().0 == "n");
+    // Once another prompt has come through, a save that was still wanted would have come through before it.
+    let (mut preset, other) = editor.preset("other", &[takes(true), then_polite()]);
+    preset["unsaved"] = "leave".into();
+    editor.setup(json!({"agents": {"other": preset}, "default_agent": "other"}));
+    editor.ask("another");
+    assert_eq!(editor.turn_end(1), "end_turn");
     assert_eq!(editor.calls().get("save_buffers"), Some(&1));
-    assert_eq!((prompts(&agent), editor.disk("a.txt")), (0, DISK.into()));
+    assert_eq!((prompts(&agent), prompts(&other)), (0, 1));
+    assert_eq!(editor.disk("a.txt"), DISK.as_bytes());
     agent.read().assert_sound();
 }
 
