@@ -23,6 +23,8 @@ local defaults = {
   window = { width = 0.4 },
   -- What goes along with a prompt.
   context = { file = true, selection = true },
+  -- Unsaved text before a prompt: auto, embed, save, leave, ask. Also in a preset.
+  unsaved = 'auto',
   -- Global keys, none by default: { toggle = '<leader>a' }.
   keys = {},
 }
@@ -59,7 +61,9 @@ local lhs = function(v)
   if type(v) ~= 'string' and v ~= false then return 'must be a key, such as "<leader>a"' end
 end
 
-local preset = { command = 'string', args = strings, env = env, install = 'string' }
+local unsaved = one_of('auto', 'embed', 'save', 'leave', 'ask')
+
+local preset = { command = 'string', args = strings, env = env, install = 'string', unsaved = unsaved }
 
 local schema = {
   agents = function(v, where)
@@ -77,6 +81,7 @@ local schema = {
   start_timeout = positive,
   window = { width = positive },
   context = { file = 'boolean', selection = 'boolean' },
+  unsaved = unsaved,
   keys = {
     open = lhs,
     toggle = lhs,

@@ -41,6 +41,7 @@ local handlers = {
   slice = function(m) require('bosun.buffers').slice(m) end,
   unfollow = function(m) require('bosun.buffers').unfollow(m.buf) end,
   edit = function(m) require('bosun.edit').apply(m) end,
+  save_buffers = function(m) require('bosun.saver').save(m) end,
   patch = function(m) require('bosun.chat').patch(m) end,
   prompt_returned = function(m) require('bosun.chat').prompt_returned(clean(m)) end,
   notify = function(m) notice.say(m.level, m.text) end,

@@ -8,10 +8,12 @@ mod actions;
 mod agents;
 mod announce;
 mod editor;
+mod prompts;
 
 use std::path::PathBuf;
 
 use announce::Announcements;
+use prompts::Held;
 
 use crate::effect::{Effect, NvimCmd, Verdict, WriteAsk};
 use crate::event::*;
@@ -25,14 +27,6 @@ const FEW_QUESTIONS: usize = 50;
 /// Between two sendings of a long list.
 const LONG_LIST_PAUSE: Millis = 250;
 
-/// A prompt that waits until the mirrors of the modified bufs are complete, so that the agent cannot read older text.
-#[derive(Debug)]
-struct HeldPrompt {
-    session: SessionKey,
-    text: String,
-    context: Vec<ContextItem>,
-}
-
 /// All state of the sidecar.
 #[derive(Debug)]
 pub struct App {
@@ -44,8 +38,10 @@ pub struct App {
     view: View,
     /// The next agent id; never reused.
     next_agent: u32,
-    /// In order of arrival; dropped when sent, cancelled or closed.
-    held: Vec<HeldPrompt>,
+    /// Prompts that are held up, at most one a session; dropped when sent or taken back.
+    held: Vec<Held>,
+    /// The last number given to a save before a prompt.
+    last_save: u64,
     /// Autocmds on their way to the editor.
     announcements: Announcements,
     /// No list of questions is sent before this; 0 while the list is short.
@@ -63,6 +59,7 @@ impl App {
             view: View::new(),
             next_agent: 1,
             held: Vec::new(),
+            last_save: 0,
             announcements: Announcements::default(),
             questions_due: 0,
             log_dir: hello.log_dir.clone(),
@@ -153,6 +150,8 @@ impl App {
                 }
                 Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
                 Effect::Told { session, text } => self.sessions.told(&session, &text),
+                Effect::PromptDue { session } => queue.extend(self.prompt_due(&session)),
+                Effect::PromptForgotten { session } => self.workspace.forget_given(&session),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => self.announcements.push(name, data, now),
                 effect => out.push(effect),
             }

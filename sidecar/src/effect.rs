@@ -30,6 +30,10 @@ pub enum Effect {
     WriteDecided { op: OpId, verdict: Verdict },
     /// Workspace to session room: something that a person should find in the transcript.
     Told { session: SessionKey, text: String },
+    /// Session room to app: the next prompt may go once what goes along is put together, with `Sessions::go`.
+    PromptDue { session: SessionKey },
+    /// Session room to workspace: the agent does not remember what came with the last prompt.
+    PromptForgotten { session: SessionKey },
     /// Tell the watcher what to watch, in place of what it watched before.
     Watch(WatchWish),
 }
@@ -162,6 +166,8 @@ pub enum NvimCmd {
     Groups(Vec<i32>),
     /// The texts of a diff. Left side: `buf` when the file is open, else `old`. Sent whole; the edge slices.
     Diff(DiffTexts),
+    /// Save these buffers through `:write`; answered by `Saved` with the same number.
+    SaveBuffers { save: u64, bufs: Vec<BufId> },
     /// A prompt could not be sent; its text goes back to the person.
     PromptReturned { session: SessionKey, text: String, why: String },
 }

@@ -190,6 +190,9 @@ pub enum NvimEvent {
     EditDone { op: OpId, outcome: EditOutcome },
     /// The buffer may be edited again (the mode that stood in the way has ended).
     Safe { buf: BufId },
+    /// The buffers of a `SaveBuffers` are saved, but for those in `failed`, each with the reason in words. `busy`: none
+    /// was touched, because the mode stands in the way; a `Safe` follows.
+    Saved { save: u64, failed: Vec<(BufId, String)>, busy: bool },
     /// The editor noticed that the file of this buffer changed on disk, and left the buffer alone.
     DiskChanged { buf: BufId },
     /// A person typed something, for the first time since our last save: what changes from now on may be theirs.

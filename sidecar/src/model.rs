@@ -364,6 +364,22 @@ impl RpcError {
     }
 }
 
+/// What becomes of unsaved text in a session's roots before a prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnsavedPolicy {
+    /// It goes along where the agent takes embedded text; else the person is asked once.
+    #[default]
+    Auto,
+    /// It goes along with the prompt.
+    Embed,
+    /// It is saved first.
+    Save,
+    /// Nothing: agents that read the disk see the older text.
+    Leave,
+    /// The person is asked once.
+    Ask,
+}
+
 /// How to start an agent; what a preset comes down to once the editor has resolved it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
@@ -379,4 +395,6 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// How long `initialize` and session setup may take before the person is told.
     pub start_timeout_ms: u64,
+    /// What becomes of unsaved text before a prompt.
+    pub unsaved: UnsavedPolicy,
 }

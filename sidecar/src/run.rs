@@ -130,7 +130,9 @@ impl Edges {
             Effect::Told { .. }
             | Effect::AskWrite(_)
             | Effect::AskWithdrawn { .. }
-            | Effect::WriteDecided { .. } => {
+            | Effect::WriteDecided { .. }
+            | Effect::PromptDue { .. }
+            | Effect::PromptForgotten { .. } => {
                 tracing::error!(?effect, "left over between the rooms");
             }
         }

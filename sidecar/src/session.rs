@@ -20,6 +20,7 @@ mod questions;
 mod state;
 pub mod transcript;
 mod turn;
+mod unsaved;
 mod updates;
 
 #[cfg(test)]
@@ -37,13 +38,13 @@ use crate::model::*;
 use agents::Agent;
 use questions::Question;
 pub use questions::QuestionDiff;
-use state::Session;
+use state::{Due, Session};
 pub use transcript::{Changes, Transcript};
 
 /// Something that goes along with a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptContext {
-    /// How the transcript names it (display text, e.g. `src/a.rs:3-9`).
+    /// How the transcript names it (display text, e.g. `src/a.rs:3-9`); empty for what it does not name.
     pub shown: String,
     /// What the agent gets. A resource becomes fenced text for agents that take no embedded context.
     pub content: Content,
@@ -211,6 +212,10 @@ impl Sessions {
     /// Announces state changes; every entry point that can change a state ends here.
     fn settle(&mut self, mut effects: Vec<Effect>) -> Vec<Effect> {
         for session in &mut self.list {
+            if session.due == Some(Due::Offered) {
+                // The app goes on at once; what it makes of it is the state to tell.
+                continue;
+            }
             let state = session.state(waiting(&self.questions, session));
             if session.announced_state != state {
                 session.announced_state = state;
@@ -225,9 +230,10 @@ impl Sessions {
     }
 }
 
-/// Whether a question of the session's open turn waits.
+/// Whether a question waits that the session's open turn, or its next prompt, waits for.
 fn waiting(questions: &[Question], session: &Session) -> bool {
-    session.turn.is_some() && questions.iter().any(|q| q.session == session.key && q.in_turn)
+    let of_turn = session.turn.is_some();
+    questions.iter().any(|q| q.session == session.key && ((of_turn && q.in_turn) || q.before_prompt()))
 }
 
 /// A `User` autocmd.

@@ -22,6 +22,7 @@ mod refusal;
 mod roots;
 mod show;
 pub mod text;
+pub mod unsaved;
 mod write;
 
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ use known::Beliefs;
 use read::ReadOp;
 use roots::Roots;
 use show::ShowOp;
+use unsaved::Given;
 use write::WriteOp;
 
 /// Files that are not open are read up to this many bytes.
@@ -73,6 +75,7 @@ pub struct Workspace {
     swap_dirs: Vec<String>,
     /// The setting `save`.
     save: Save,
+    given: Given,
     /// By id, which is also the order of arrival; removed when answered.
     ops: BTreeMap<OpId, Op>,
     /// The next op's id.
@@ -90,6 +93,7 @@ impl Workspace {
             encodings: hello.encodings.clone(),
             swap_dirs: hello.swap_dirs.clone(),
             save: hello.save,
+            given: Given::default(),
             ops: BTreeMap::new(),
             next: 1,
         }
@@ -133,6 +137,7 @@ impl Workspace {
         let mut out = Vec::new();
         self.roots.remove(session);
         self.known.remove(session);
+        self.given.remove(session);
         for id in self.ops_of(session) {
             match self.ops.remove(&id) {
                 Some(Op::Read(op)) => out.push(Effect::Answer(op.reply, Err(refusal::closed()))),
@@ -164,6 +169,7 @@ impl Workspace {
             }
         }
         self.known.remove(session);
+        self.given.remove(session);
         self.settle(&mut out);
         out
     }
@@ -398,6 +404,11 @@ impl Workspace {
     /// Text of an open buffer as it would be saved, when its mirror is whole.
     pub fn buf_text(&self, buf: BufId) -> Option<String> {
         Some(self.bufs.ready(buf)?.snapshot().wire().text)
+    }
+
+    /// Full name of an open file.
+    pub fn buf_name(&self, buf: BufId) -> Option<&Path> {
+        self.bufs.get(buf).map(|buf| Path::new(&buf.meta.name))
     }
 
     /// What a person should know before a change of this file, by its name: that it is not open, or has unsaved lines.

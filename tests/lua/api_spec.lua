@@ -83,6 +83,7 @@ return {
         env = { { name = 'A', value = '1' }, { name = 'B' } },
         cwd = '/tmp',
         start_timeout_ms = 60000,
+        unsaved = 'auto',
       })
     end,
   },

@@ -21,6 +21,12 @@ impl App {
                 if let Update::ToolCall(patch) | Update::ToolCallUpdate(patch) = &update {
                     self.names(agent, &session, patch);
                 }
+                if matches!(update, Update::Compaction { .. })
+                    && let Some(key) = self.sessions.session_for(agent, &session)
+                {
+                    // What is left of the texts that it was given is anybody's guess.
+                    self.workspace.forget_given(key);
+                }
                 self.sessions.update(agent, &session, update, now)
             }
             AgentEvent::Permission { session, tool, options, reply } => {

@@ -1,5 +1,7 @@
 //! The rooms together, without edges: events in, effects out.
 
+mod prompts;
+
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;

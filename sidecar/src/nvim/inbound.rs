@@ -84,6 +84,7 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
         "safe" => NvimEvent::Safe { buf: buf(&mut t)? },
         "disk_changed" => NvimEvent::DiskChanged { buf: buf(&mut t)? },
         "typed" => NvimEvent::Typed,
+        "saved" => saved(t)?,
         "view_ack" => NvimEvent::ViewAck { session: session(&mut t)?, version: t.uint("version")? },
         _ => NvimEvent::Action(action(name, t)?),
     };
@@ -182,7 +183,29 @@ fn launch(mut t: Table) -> Result<Launch, Malformed> {
         env: t.list("env")?.into_iter().map(variable).collect::<Result<_, _>>()?,
         cwd: t.path("cwd")?,
         start_timeout_ms: t.uint("start_timeout_ms")?,
+        unsaved: unsaved(t.maybe_text("unsaved")?.as_deref())?,
     })
+}
+
+fn unsaved(word: Option<&str>) -> Result<UnsavedPolicy, Malformed> {
+    Ok(match word {
+        None | Some("auto") => UnsavedPolicy::Auto,
+        Some("embed") => UnsavedPolicy::Embed,
+        Some("save") => UnsavedPolicy::Save,
+        Some("leave") => UnsavedPolicy::Leave,
+        Some("ask") => UnsavedPolicy::Ask,
+        Some(_) => return Err(Malformed::Wrong("unsaved", "a setting for unsaved text")),
+    })
+}
+
+/// What came of a wish to save: `failed` holds a buffer and a message each.
+fn saved(mut t: Table) -> Result<NvimEvent, Malformed> {
+    let failure = |v| {
+        let mut t = Table::from(v, "failed")?;
+        Ok((buf(&mut t)?, t.text_or_empty("message")?))
+    };
+    let failed = t.list("failed")?.into_iter().map(failure).collect::<Result<_, _>>()?;
+    Ok(NvimEvent::Saved { save: t.uint("save")?, failed, busy: t.flag("busy")? })
 }
 
 fn context_item(value: Value) -> Result<ContextItem, Malformed> {

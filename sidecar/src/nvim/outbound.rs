@@ -95,6 +95,9 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
         NvimCmd::Notify { level, text } => {
             news("notify", vec![("level", level.into()), ("text", text.into())])
         }
+        NvimCmd::SaveBuffers { save, bufs } => {
+            message("save_buffers", vec![("save", save.into()), ("bufs", list(&bufs, |b| Value::from(b.0)))])
+        }
         NvimCmd::PromptReturned { session, text, why } => message(
             "prompt_returned",
             vec![("session", key(&session)), ("text", text.into()), ("why", why.into())],

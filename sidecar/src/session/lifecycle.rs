@@ -348,6 +348,7 @@ impl Sessions {
     /// Hands all queued prompts back to the person, as one text.
     pub(super) fn return_queue(&mut self, i: usize, why: &str, effects: &mut Vec<Effect>) {
         let session = &mut self.list[i];
+        session.due = None;
         if session.queue.is_empty() {
             return;
         }

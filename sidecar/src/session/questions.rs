@@ -33,11 +33,20 @@ pub(super) struct Question {
 }
 
 #[derive(Debug)]
-enum Ask {
+pub(super) enum Ask {
     /// An agent's request, and the tool call's card.
     Permission { reply: Reply, card: EntryId },
     /// A write of the workspace.
     Write(Box<WriteAsk>),
+    /// What becomes of unsaved text before the session's next prompt.
+    Unsaved,
+}
+
+impl Question {
+    /// The next prompt waits for the answer.
+    pub(super) fn before_prompt(&self) -> bool {
+        matches!(self.ask, Ask::Unsaved)
+    }
 }
 
 /// One diff of a question.
@@ -144,7 +153,7 @@ impl Sessions {
         self.settle(Vec::new())
     }
 
-    fn put(
+    pub(super) fn put(
         &mut self,
         i: usize,
         ask: Ask,
@@ -252,6 +261,10 @@ impl Sessions {
                 let verdict = if allowed { Verdict::Allow } else { Verdict::Reject };
                 effects.push(Effect::WriteDecided { op: ask.op, verdict });
             }
+            Ask::Unsaved => {
+                let word = chosen.as_ref().map(|option| option.id.as_str());
+                self.unsaved_decided(&question.session, word, effects);
+            }
         }
     }
 
@@ -307,6 +320,8 @@ impl Sessions {
                 Ask::Write(ask) => {
                     effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject })
                 }
+                // The prompt goes back with the queue, on every way that leads here.
+                Ask::Unsaved => {}
             }
         }
     }
@@ -346,7 +361,8 @@ impl Sessions {
         let count = diffs.len();
         Some(match &question.ask {
             Ask::Write(ask) => QuestionDiff::Write { ask: (**ask).clone(), count },
-            Ask::Permission { .. } => {
+            // The latter has no diff.
+            Ask::Permission { .. } | Ask::Unsaved => {
                 QuestionDiff::Agent { session: question.session.clone(), diff: diff.clone(), count }
             }
         })

@@ -13,6 +13,7 @@ mod permissions;
 mod replies;
 mod stops;
 mod turns;
+mod unsaved;
 mod writes;
 
 use std::sync::Arc;
@@ -40,13 +41,32 @@ pub(super) struct Stage {
     answer_tx: UnboundedSender<Answer>,
     answer_rx: UnboundedReceiver<Answer>,
     pub(super) now: Millis,
+    /// What the app puts along with the next prompt that is due.
+    pub(super) along: Vec<PromptContext>,
+    /// Prompts that are due are held, as by an app that waits for something.
+    pub(super) holds: bool,
+    /// The blocks of the last prompt that went out.
+    pub(super) blocks: Vec<Content>,
+    /// The app was told that the agent does not remember what came with a prompt.
+    pub(super) forgotten: bool,
 }
 
 impl Stage {
     /// Nothing yet.
     pub(super) fn empty() -> Self {
         let (answer_tx, answer_rx) = unbounded_channel();
-        Self { room: Sessions::new(), told: Vec::new(), call: 0, answer_tx, answer_rx, now: 0 }
+        Self {
+            room: Sessions::new(),
+            told: Vec::new(),
+            call: 0,
+            answer_tx,
+            answer_rx,
+            now: 0,
+            along: Vec::new(),
+            holds: false,
+            blocks: Vec::new(),
+            forgotten: false,
+        }
     }
 
     /// Session `s1` on agent 1, starting.
@@ -180,6 +200,17 @@ impl Stage {
     pub(super) fn play(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let line = match effect {
+                Effect::PromptForgotten { .. } => {
+                    self.forgotten = true;
+                    continue;
+                }
+                Effect::PromptDue { session } => {
+                    let along = std::mem::take(&mut self.along);
+                    let effects =
+                        if self.holds { self.room.hold(&session) } else { self.room.go(&session, along) };
+                    self.play(effects);
+                    continue;
+                }
                 Effect::Answer(reply, result) => {
                     reply.send(result);
                     let answer = self.answer_rx.try_recv().unwrap();
@@ -217,6 +248,7 @@ impl Stage {
             }
             AgentCmd::Prompt { call, session, blocks } => {
                 self.call = call;
+                self.blocks.clone_from(&blocks);
                 let blocks: Vec<String> = blocks.iter().map(|block| transcript::shown(block).0).collect();
                 format!("prompt {session}: {}", blocks.join(" + "))
             }

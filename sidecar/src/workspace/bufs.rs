@@ -17,6 +17,7 @@ use crate::model::{BufId, OpId, SessionKey};
 use crate::workspace::mirror::Mirror;
 use crate::workspace::roots::Roots;
 use crate::workspace::text::Snapshot;
+use crate::workspace::unsaved::Unsaved;
 
 /// Mirrors that fill at the same time.
 pub const FILLS: usize = 3;
@@ -189,6 +190,17 @@ impl Bufs {
             let will_be_ready = b.fits(self.max_bytes) && (b.state != State::Away || b.resolving.is_some());
             b.meta.modified && may_be_inside && will_be_ready && !b.ready()
         })
+    }
+
+    /// The buffers with unsaved text that this session may see, by number.
+    pub fn modified(&self, session: &SessionKey, roots: &Roots) -> Vec<Unsaved> {
+        let inside = self.all.iter().filter_map(|(id, buf)| {
+            let real = buf.real.as_deref().filter(|real| roots.contains(session, real))?;
+            let text = buf.ready().then(|| buf.snapshot());
+            let name = PathBuf::from(&buf.meta.name);
+            buf.meta.modified.then(|| Unsaved { buf: *id, name, real: real.to_owned(), text })
+        });
+        inside.collect()
     }
 
     /// A buffer is loaded or its facts changed. Returns its name when that must be resolved, as `op`.

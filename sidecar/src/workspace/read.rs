@@ -59,6 +59,11 @@ impl ReadOp {
         matches!(self.stage, Stage::Waiting { .. })
     }
 
+    /// It asks for the whole file.
+    fn is_whole(&self) -> bool {
+        self.line.unwrap_or(1) <= 1 && self.limit.is_none()
+    }
+
     /// Zero-based lines that are asked for, end exclusive, as far as there are any.
     fn span(&self, text: &Snapshot) -> Span {
         let index = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
@@ -144,6 +149,9 @@ impl Workspace {
                         self.ops.insert(id, Op::Read(op));
                         return true;
                     }
+                }
+                if op.is_whole() {
+                    self.given.record(&op.session, &real, text.clone());
                 }
                 self.serve(*op, &real, text, out);
                 return true;

@@ -113,6 +113,12 @@ fn every_message_of_the_protocol_is_understood() {
         "Slice { buf: BufId(4), tick: 5, start: 0, total: 1, lines: [[97]], empty: false }",
     );
     check("safe", std::slice::from_ref(&buf), "Safe { buf: BufId(4) }");
+    let failed = map(&[("buf", 4.into()), ("message", "read-only".into())]);
+    check(
+        "saved",
+        &[("save", 3.into()), ("failed", Value::Array(vec![failed])), ("busy", false.into())],
+        "Saved { save: 3, failed: [(BufId(4), \"read-only\")], busy: false }",
+    );
     check(
         "view_ack",
         &[s.clone(), ("version", 3.into())],
@@ -182,13 +188,14 @@ fn a_session_brings_its_launch_and_a_prompt_its_context() {
         ("env", env),
         ("cwd", "/p".into()),
         ("start_timeout_ms", 30000.into()),
+        ("unsaved", "save".into()),
     ]);
     check(
         "new_session",
         &[("session", "s1".into()), ("cwd", "/p".into()), ("launch", launch)],
         "Action(NewSession { session: SessionKey(\"s1\"), launch: Launch { name: \"demo\", command: \"bosun\", args: \
-         [\"demo-agent\"], env: [(\"A\", Some(\"1\")), (\"B\", None)], cwd: \"/p\", start_timeout_ms: 30000 }, cwd: \
-         \"/p\" })",
+         [\"demo-agent\"], env: [(\"A\", Some(\"1\")), (\"B\", None)], cwd: \"/p\", start_timeout_ms: 30000, unsaved: \
+         Save }, cwd: \"/p\" })",
     );
     let file = map(&[("kind", "file".into()), ("buf", 1.into()), ("path", "/p/a".into())]);
     let selection = map(&[

@@ -178,6 +178,10 @@ fn news_carry_their_data() {
         "\"notify\", {level=\"warn\", text=\"x\"}",
     );
     check(
+        NvimCmd::SaveBuffers { save: 3, bufs: vec![BufId(1), BufId(2)] },
+        "\"save_buffers\", {save=3, bufs=[1, 2]}",
+    );
+    check(
         NvimCmd::PromptReturned { session: SessionKey::new("s1"), text: "t".into(), why: "w".into() },
         "\"prompt_returned\", {session=\"s1\", text=\"t\", why=\"w\"}",
     );

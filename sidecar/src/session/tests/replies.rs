@@ -14,6 +14,8 @@ enum Step {
     Made(u8),
     MadeError(u8),
     Prompt(u8),
+    /// From now on prompts wait, with a question about unsaved text.
+    Hold(bool),
     PromptAnswer(u8, u8),
     Duplicate(u64),
     Cancel(u8),
@@ -37,12 +39,13 @@ fn step() -> impl Strategy<Value = Step> {
         4 => s.clone().prop_map(Made),
         1 => s.clone().prop_map(MadeError),
         6 => s.clone().prop_map(Prompt),
+        2 => any::<bool>().prop_map(Hold),
         4 => (s.clone(), 0..4u8).prop_map(|(s, how)| PromptAnswer(s, how)),
         1 => (1..20u64).prop_map(Duplicate),
         3 => s.clone().prop_map(Cancel),
         6 => (s.clone(), 0..3u8).prop_map(|(s, t)| Ask(s, t)),
         3 => (s.clone(), 0..4u8).prop_map(|(s, op)| Write(s, op)),
-        4 => (0..8u8, 0..5u8).prop_map(|(q, how)| Answer(q, how)),
+        4 => (0..8u8, 0..6u8).prop_map(|(q, how)| Answer(q, how)),
         1 => (s.clone(), 0..6u8).prop_map(|(s, id)| TakeBack(s, id)),
         4 => (s.clone(), 0..6u8).prop_map(|(s, what)| Update(s, what)),
         2 => (0..30_000u32).prop_map(Tick),
@@ -70,6 +73,7 @@ struct Books {
     cancelled: BTreeMap<u32, bool>,
     /// Writes that wait, by op.
     writes: BTreeMap<u64, u32>,
+    hold: bool,
 }
 
 impl Books {
@@ -87,6 +91,7 @@ impl Books {
             calls: BTreeMap::new(),
             cancelled: BTreeMap::new(),
             writes: BTreeMap::new(),
+            hold: false,
         }
     }
 
@@ -112,6 +117,17 @@ impl Books {
                     assert!(matches!(self.calls.get(&agent.0), Some((_, true))), "a cancel without a prompt");
                     let before = self.cancelled.insert(agent.0, true);
                     assert_eq!(before, Some(false), "a second cancel");
+                }
+                Effect::PromptDue { session } if self.room.due(&session).is_some() => {
+                    let answered = self.room.unsaved_policy(&session) == UnsavedPolicy::Embed;
+                    let mut effects = Vec::new();
+                    if self.hold && !answered {
+                        effects.extend(self.room.ask_unsaved(&session, &["a".to_owned()]));
+                        effects.extend(self.room.hold(&session));
+                    } else {
+                        effects.extend(self.room.go(&session, Vec::new()));
+                    }
+                    self.play(effects);
                 }
                 Effect::WriteDecided { op, .. } => {
                     let open = self.writes.entry(op.0).or_default();
@@ -153,6 +169,10 @@ impl Books {
                 self.room.reply(agent(self, s), call, Err(RpcError::new(-1, "no")), now)
             }
             Step::Prompt(s) => self.room.prompt(key(s), "go".into(), Vec::new(), now),
+            Step::Hold(hold) => {
+                self.hold = hold;
+                return;
+            }
             Step::PromptAnswer(s, how) => {
                 let Some((call, true)) = self.calls.get(&agent(self, s).0).copied() else { return };
                 self.calls.remove(&agent(self, s).0);
@@ -185,7 +205,7 @@ impl Books {
                     .ask_write(WriteAsk { session: key(s).clone(), ..write_ask(u64::from(op), "/w/a") }, now)
             }
             Step::Answer(q, how) => {
-                let word = ["y", "n", "allow_once", "reject_once", "cancelled"][usize::from(how)];
+                let word = ["y", "n", "allow_once", "reject_once", "cancelled", "embed"][usize::from(how)];
                 let Some(question) = self.room.questions().get(usize::from(q)).map(|q| q.id) else { return };
                 self.room.answer(question, word, now)
             }
