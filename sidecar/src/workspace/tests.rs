@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::effect::{EditCall, NvimCmd};
-use crate::event::{DiskText, PathKind, Resolved};
+use crate::event::{DiskText, Form, PathKind, Resolved, Stamp};
 
 mod attaching;
 mod diffs;
@@ -42,7 +42,7 @@ struct Desk {
 }
 
 fn text(text: &str) -> DiskText {
-    DiskText { text: text.into(), crlf: false, bom: false }
+    DiskText { text: text.into(), form: Form::default(), stamp: Stamp::default() }
 }
 
 fn lines_of(text: &str) -> Vec<Vec<u8>> {
@@ -78,7 +78,7 @@ impl Desk {
     }
 
     fn on_disk(&self, path: &str) -> &str {
-        &self.files[Path::new(path)].as_ref().unwrap().text
+        std::str::from_utf8(&self.files[Path::new(path)].as_ref().unwrap().text).unwrap()
     }
 
     /// Loads a buffer, and answers all the room asks about it.
@@ -178,7 +178,7 @@ impl Desk {
         let p = self.bufs.get_mut(&call.buf.0).unwrap();
         p.tick += 1;
         let tick = p.tick;
-        self.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false })
+        self.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false, stamp: None })
     }
 
     fn edit_without_answer(&mut self) -> EditCall {
@@ -203,7 +203,7 @@ impl Desk {
         if let Ok(file) = self.files.entry(p.meta.name.clone().into()).or_insert(Ok(text(""))) {
             let lines: Vec<_> =
                 p.lines.iter().map(|l| String::from_utf8_lossy(l).replace('\n', "\0")).collect();
-            file.text = lines.join("\n") + if call.eol && !lines.is_empty() { "\n" } else { "" };
+            file.text = (lines.join("\n") + if call.eol && !lines.is_empty() { "\n" } else { "" }).into_bytes();
         }
         call
     }
@@ -236,7 +236,7 @@ impl Desk {
 
     fn verdict(&mut self, allow: bool) -> String {
         let op = self.asked.pop_front().expect("a question");
-        let effects = self.ws.decide(op, allow);
+        let effects = self.ws.decide(op, if allow { Verdict::Allow } else { Verdict::Reject });
         self.take(effects)
     }
 
@@ -354,7 +354,7 @@ impl Desk {
 
     fn disk_now(&mut self, op: OpId, cmd: DiskCmd) -> Vec<Effect> {
         let result = match cmd {
-            DiskCmd::Resolve { path } => {
+            DiskCmd::Resolve { path, .. } => {
                 let link =
                     self.links.iter().find_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)));
                 let real = link.map_or(path, |p| p.components().collect());
@@ -364,22 +364,24 @@ impl Desk {
                     Some(_) => PathKind::File,
                     None => PathKind::Missing,
                 };
-                DiskResult::Resolved(Ok(Resolved { real, kind }))
+                DiskResult::Resolved(Ok(Resolved { real, kind, stamp: None }))
             }
             DiskCmd::Read { real, .. } => {
                 DiskResult::Text(self.files.get(&real).cloned().unwrap_or(Err(DiskError::NotFound)))
             }
-            DiskCmd::Write { real, text, crlf, bom, expect } => {
-                let now = self.files.get(&real).map(|f| f.as_ref().unwrap().text.clone());
+            DiskCmd::Swap { .. } => DiskResult::Swap(None),
+            DiskCmd::Write { real, text, form, expect } => {
+                let now = self.files.get(&real).map(|f| f.as_ref().unwrap().stamp);
                 if now == expect {
                     self.log += &format!(
-                        "write {} {text:?}{}{}\n",
+                        "write {} {:?}{}{}\n",
                         real.display(),
-                        if crlf { " crlf" } else { "" },
-                        if bom { " bom" } else { "" }
+                        String::from_utf8_lossy(&text),
+                        if form.crlf { " crlf" } else { "" },
+                        if form.bom { " bom" } else { "" }
                     );
-                    self.files.insert(real, Ok(DiskText { text, crlf, bom }));
-                    DiskResult::Written(Ok(()))
+                    self.files.insert(real, Ok(DiskText { text, form, stamp: Stamp::default() }));
+                    DiskResult::Written(Ok(Stamp::default()))
                 } else {
                     DiskResult::Stale
                 }

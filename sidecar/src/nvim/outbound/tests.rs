@@ -84,7 +84,7 @@ fn an_edit_names_its_tick_and_how_the_text_ends() {
         edits: vec![at((0, 1), (0, 2), "b\0")],
         eol: false,
         empty: false,
-        save: true,
+        save: true, disk: None, clean: false, recreate: false,
     };
     check(
         NvimCmd::Edit(call),
@@ -150,7 +150,7 @@ fn state_and_questions_are_whole_tables() {
         title: "Edit a".into(),
         body: vec!["more".into()],
         options: vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: OptionKind::AllowOnce }],
-        files: vec!["/p/a".into()],
+        files: vec!["/p/a".into()], merge: false,
     };
     check(
         NvimCmd::Questions(vec![question]),
@@ -186,7 +186,7 @@ fn texts(old: &str, new: &str) -> DiffTexts {
         buf: None,
         old: old.into(),
         new: new.into(),
-        note: None,
+        note: None, merge: None,
     }
 }
 

@@ -99,7 +99,7 @@ fn each_error_names_the_file_and_the_way_out() {
     d.files.insert("/p/dir".into(), Err(DiskError::IsDir));
     d.files.insert("/p/pipe".into(), Err(DiskError::Special));
     d.files.insert("/p/bin".into(), Err(DiskError::Binary));
-    d.files.insert("/p/latin".into(), Err(DiskError::NotUtf8));
+    d.files.insert("/p/latin".into(), Err(DiskError::Undecodable));
     d.files.insert("/p/huge".into(), Err(DiskError::TooLarge { size: 100, cap: 10 }));
     d.files.insert("/p/secret".into(), Err(DiskError::Io("Permission denied (os error 13)".into())));
     d.links.push(("/p/link".into(), "/etc".into()));

@@ -119,7 +119,7 @@ fn a_rejected_write_is_an_error_that_says_so_and_changes_nothing() {
     "#]],
     );
     // A second verdict finds nothing.
-    assert!(d.ws.decide(OpId(2), true).is_empty());
+    assert!(d.ws.decide(OpId(2), Verdict::Allow).is_empty());
     assert!(d.edits.is_empty());
 }
 
@@ -275,7 +275,7 @@ fn writes_in_a_row_build_on_each_other_and_on_what_a_formatter_made_of_them() {
     let call = d.edit_without_answer();
     d.change(1, 0, 1, &["a"]);
     let tick = d.bufs[&1].tick;
-    let mut all = d.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false });
+    let mut all = d.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false, stamp: None });
     all += &d.write("/p/a", "a\nb\nc\n");
     d.allow();
     all += &d.land();

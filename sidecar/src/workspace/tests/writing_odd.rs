@@ -35,7 +35,7 @@ fn crlf_of_the_content_is_the_buffers_affair() {
 #[test]
 fn crlf_and_bom_of_a_file_that_is_not_open_stay() {
     let mut d = Desk::new();
-    d.files.insert("/p/a".into(), Ok(DiskText { text: "a\nb".into(), crlf: true, bom: true }));
+    d.files.insert("/p/a".into(), Ok(DiskText { form: Form { crlf: true, bom: true, ..Form::default() }, ..text("a\nb") }));
     let all = [d.write("/p/a", "\u{FEFF}A\r\nb"), d.allow()].concat();
     check(
         all,
@@ -116,7 +116,7 @@ fn what_a_save_would_destroy_is_refused() {
         .change_bytes(2, 0, 1, vec![b"\xff".to_vec()])
         .meta(2, |m| m.modified = false);
     d.files.insert("/p/bin".into(), Err(DiskError::Binary));
-    d.files.insert("/p/gbk".into(), Err(DiskError::NotUtf8));
+    d.files.insert("/p/gbk".into(), Err(DiskError::Undecodable));
     d.files.insert("/p/dir".into(), Err(DiskError::IsDir));
     d.announce(9, "/p/bigbuf", &"x".repeat(2000));
     d.log.clear();
@@ -272,7 +272,7 @@ fn a_cancel_withdraws_what_is_not_applied_and_lets_the_rest_finish() {
             answer 4: -32800 cancelled
         "#]],
     );
-    assert!(d.ws.decide(asking, true).is_empty());
+    assert!(d.ws.decide(asking, Verdict::Allow).is_empty());
     assert!(d.ws.safe(BufId(2)).is_empty());
     assert!(d.ws.ops.is_empty());
 }
@@ -357,7 +357,7 @@ fn facts_that_came_with_the_save_are_newer_than_what_was_sent() {
     // 'fixendofline' put the newline there.
     d.meta(1, |m| m.eol = true);
     let tick = d.bufs[&1].tick;
-    d.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false });
+    d.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false, stamp: None });
     assert_eq!(d.read("/p/a"), "answer 2: {\"content\":\"two\\n\"}\n");
     d.write_through("/p/a", "three");
     assert_eq!(d.read("/p/a"), "answer 4: {\"content\":\"three\"}\n");
