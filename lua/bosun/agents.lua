@@ -39,7 +39,7 @@ function M.names()
   return names
 end
 
---- The preset of that name, with its program resolved: { name, command, args, env, install }. Or nil and why not.
+--- The preset of that name, with its program resolved: { name, command, args, env, install, roots }. Or nil and why not.
 function M.get(name)
   local path = files()[name]
   local given = config.get().agents[name]
@@ -68,6 +68,7 @@ function M.get(name)
     args = given.args or preset.args or {},
     env = vim.tbl_extend('force', preset.env or {}, given.env or {}),
     install = given.install or preset.install,
+    roots = given.roots or preset.roots,
     builtin = demo,
   }
 end

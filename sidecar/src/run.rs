@@ -126,7 +126,11 @@ impl Edges {
             Effect::Answer(reply, result) => reply.send(result),
             // Taken by the watcher, once there is one.
             Effect::Watch(_) => {}
-            Effect::AskWrite(_) | Effect::AskWithdrawn { .. } | Effect::WriteDecided { .. } => {
+            Effect::AskWrite(_)
+            | Effect::AskAccess(_)
+            | Effect::AskWithdrawn { .. }
+            | Effect::AccessDecided { .. }
+            | Effect::WriteDecided { .. } => {
                 tracing::error!(?effect, "left over between the rooms");
             }
         }

@@ -14,9 +14,9 @@ const EMBED_MAX: usize = 32 * 1024;
 impl App {
     pub(super) fn action(&mut self, action: Action, now: Millis) -> Vec<Effect> {
         match action {
-            Action::NewSession { session, launch, cwd } => {
+            Action::NewSession { session, launch, cwd, access } => {
                 let agent = self.mint_agent();
-                let mut effects = self.workspace.open_root(&session, cwd.clone());
+                let mut effects = self.workspace.open_roots(&session, cwd.clone(), access);
                 effects.extend(self.sessions.create(session, agent, launch, cwd, now));
                 effects
             }

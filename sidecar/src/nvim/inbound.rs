@@ -91,6 +91,7 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
             session: session(&mut t)?,
             cwd: t.path("cwd")?,
             launch: launch(t.table("launch")?)?,
+            access: access(t.table("access")?)?,
         },
         "prompt" => {
             let context = t.list("context")?.into_iter().map(context_item).collect::<Result<_, _>>()?;
@@ -179,6 +180,20 @@ fn launch(mut t: Table) -> Result<Launch, Malformed> {
         env: t.list("env")?.into_iter().map(variable).collect::<Result<_, _>>()?,
         cwd: t.path("cwd")?,
         start_timeout_ms: t.uint("start_timeout_ms")?,
+    })
+}
+
+/// What is absent allows nothing.
+fn access(mut t: Table) -> Result<AccessRules, Malformed> {
+    let root = |v| {
+        let mut t = Table::from(v, "roots")?;
+        Ok(RootRule { path: t.path("path")?, write: t.flag("write")? })
+    };
+    Ok(AccessRules {
+        roots: t.list("roots")?.into_iter().map(root).collect::<Result<_, _>>()?,
+        ask_outside: t.flag("ask_outside")?,
+        always_ask: t.texts("always_ask")?,
+        ask_read: t.texts("ask_read")?,
     })
 }
 

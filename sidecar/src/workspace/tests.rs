@@ -11,8 +11,10 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::effect::{EditCall, NvimCmd};
+use crate::reply::Reply;
 use crate::event::{DiskText, Form, PathKind, Resolved, Stamp};
 
+mod admitting;
 mod attaching;
 mod diffs;
 mod reading;
@@ -293,15 +295,21 @@ impl Desk {
                 Effect::AskWrite(ask) => {
                     self.asked.push_back(ask.op);
                     self.log += &format!(
-                        "ask {} {:?} -> {:?}{}{}\n",
+                        "ask {} {:?} -> {:?}{}{}{}\n",
                         ask.path.display(),
                         ask.live,
                         ask.content,
                         ask.buf.map(|b| format!(" in buf {}", b.0)).unwrap_or_default(),
                         if ask.saves_unsaved { ", saves unsaved lines" } else { "" },
+                        if ask.must_ask { format!(", whatever was approved: {:?}", ask.notes) } else { String::new() },
                     );
                 }
                 Effect::Nvim(cmd) => self.nvim(cmd),
+                Effect::AskAccess(ask) => {
+                    self.asked.push_back(ask.op);
+                    let verb = if ask.write { "write" } else { "read" };
+                    self.log += &format!("access: {verb} {:?}? {}\n", ask.path, ask.notes.join(" | "));
+                }
                 Effect::AskWithdrawn { .. } => self.log += "question withdrawn\n",
                 other => panic!("{other:?}"),
             }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::effect::{DiskCmd, Effect, NvimCmd, Verdict, WriteAsk};
-use crate::event::{DiskError, DiskResult, PathKind};
+use crate::event::{DiskError, DiskResult, PathKind, Resolved};
 use crate::model::{BufId, OpId, RpcError, SessionKey};
 use crate::reply::Reply;
 use crate::workspace::bufs::{Buf, Open};
@@ -49,8 +49,6 @@ impl Plan {
 /// What a write waits for.
 #[derive(Debug)]
 enum Stage {
-    /// Where the path leads.
-    Resolving,
     /// Its turn, or a mirror that fills.
     Waiting,
     /// The disk's text.
@@ -76,8 +74,8 @@ pub struct WriteOp {
     pub reply: Reply,
     path: PathBuf,
     content: String,
-    /// Known once resolved.
-    found: Option<(PathBuf, PathKind)>,
+    /// Where it leads.
+    found: Resolved,
     stage: Stage,
     /// Edits that came back stale.
     tries: u8,
@@ -86,20 +84,14 @@ pub struct WriteOp {
 }
 
 impl WriteOp {
-    /// As the agent named it.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// A write whose path has been let in: `path` as the agent named it, `found` where that leads.
+    pub fn new(session: SessionKey, path: PathBuf, found: Resolved, content: String, reply: Reply) -> Self {
+        Self { session, reply, path, content, found, stage: Stage::Waiting, tries: 0, cancelled: false }
     }
 
-    /// A write that has just come in.
-    pub fn new(session: SessionKey, path: PathBuf, content: String, reply: Reply) -> Self {
-        let stage = Stage::Resolving;
-        Self { session, reply, path, content, found: None, stage, tries: 0, cancelled: false }
-    }
-
-    /// Where it goes, once that is known.
-    pub fn real(&self) -> Option<&Path> {
-        self.found.as_ref().map(|(real, _)| real.as_path())
+    /// Where it goes.
+    pub fn real(&self) -> &Path {
+        &self.found.real
     }
 
     /// It is to be tried again when something moves.
@@ -127,11 +119,9 @@ impl WriteOp {
 
     /// Done, and there is something new on the disk.
     fn written(self, out: &mut Vec<Effect>) {
-        if let Some(real) = self.real() {
-            let data =
-                serde_json::json!({ "session": self.session.to_string(), "path": real.to_string_lossy() });
-            out.push(Effect::Nvim(NvimCmd::UserEvent { name: "BosunFileWritten".to_owned(), data }));
-        }
+        let path = self.real().to_string_lossy();
+        let data = serde_json::json!({ "session": self.session.to_string(), "path": path });
+        out.push(Effect::Nvim(NvimCmd::UserEvent { name: "BosunFileWritten".to_owned(), data }));
         self.done(out);
     }
 
@@ -190,10 +180,7 @@ impl Workspace {
 
     /// Finds the live text. The stage is `Waiting`. Returns whether the write went on.
     fn write_begin(&mut self, id: OpId, mut op: Box<WriteOp>, out: &mut Vec<Effect>) -> bool {
-        let Some((real, kind)) = op.found.clone() else {
-            op.refuse(refusal::closed(), out);
-            return true;
-        };
+        let Resolved { real, kind, .. } = op.found.clone();
         let open = if self.behind_a_write(id, &op.session, &real) {
             Open::Wait(None)
         } else {
@@ -243,7 +230,7 @@ impl Workspace {
         bytes: Option<Bytes>,
         out: &mut Vec<Effect>,
     ) {
-        let Some((real, kind)) = op.found.clone() else { return op.refuse(refusal::closed(), out) };
+        let Resolved { real, kind, .. } = op.found.clone();
         let (live, form, unsaved) = match buf.and_then(|b| self.bufs.ready(b)) {
             Some(b) => {
                 if let Some(error) = unwritable(b, &op.path) {
@@ -264,6 +251,7 @@ impl Workspace {
         } else if let Err(error) = self.check_base(&op, &real, live.as_ref(), unsaved) {
             return op.refuse(error, out);
         }
+        let runs = self.roots.must_ask(&op.session, &real).or_else(|| self.roots.must_ask(&op.session, &op.path));
         out.push(Effect::AskWrite(WriteAsk {
             op: id,
             session: op.session.clone(),
@@ -274,8 +262,8 @@ impl Workspace {
             buf,
             saves_unsaved: unsaved,
             merge: None,
-            notes: Vec::new(),
-            must_ask: false,
+            must_ask: runs.is_some(),
+            notes: runs.into_iter().collect(),
         }));
         op.stage = Stage::Asking(Plan { live, new, bytes });
         self.ops.insert(id, Op::Write(op));
@@ -307,15 +295,6 @@ impl Workspace {
         out: &mut Vec<Effect>,
     ) {
         let error = match (std::mem::replace(&mut op.stage, Stage::Waiting), result) {
-            (Stage::Resolving, DiskResult::Resolved(Ok(found))) => {
-                if self.roots.contains(&op.session, &found.real) {
-                    op.found = Some((found.real, found.kind));
-                    self.ops.insert(id, Op::Write(op));
-                    return;
-                }
-                refusal::outside(&op.path, self.roots.of(&op.session))
-            }
-            (Stage::Resolving, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
             (Stage::Reading, DiskResult::Text(Ok(text))) => {
                 let bytes = Bytes { crlf: text.form.crlf, bom: text.form.bom };
                 return self.write_ask(id, op, None, Some(Snapshot::from_bytes(&text.text)), Some(bytes), out);

@@ -23,10 +23,7 @@ impl Workspace {
         plan: Plan,
         out: &mut Vec<Effect>,
     ) -> bool {
-        let Some((real, _)) = op.found.clone() else {
-            op.refuse(refusal::closed(), out);
-            return true;
-        };
+        let real = op.real().to_owned();
         match self.bufs.open(&real) {
             Open::Wait(buf) => {
                 if let Some(buf) = buf {
@@ -170,15 +167,16 @@ impl Workspace {
     }
 
     pub(super) fn write_known(&mut self, op: &WriteOp, text: Snapshot, on_disk: bool) {
-        let Some((real, _)) = &op.found else { return };
+        let real = op.real();
         self.seen.record(&op.session, real, Version::Text(text));
         for other in self.ops.values_mut() {
-            if let Op::Write(w) = other
-                && let Some((r, kind)) = &mut w.found
-                && r == real
-                && on_disk
-            {
-                *kind = PathKind::File;
+            let found = match other {
+                Op::Write(w) => Some(&mut w.found),
+                Op::Admit(a) => a.found(),
+                _ => None,
+            };
+            if let Some(found) = found.filter(|f| f.real == real && on_disk) {
+                found.kind = PathKind::File;
             }
         }
     }
