@@ -93,10 +93,7 @@ local function start(id, again)
   for _, text in ipairs(wrong) do
     notice.say('warn', text)
   end
-  rpc().notify(
-    'new_session',
-    { session = id, cwd = record.cwd, launch = record.launch, access = access }
-  )
+  rpc().notify('new_session', { session = id, cwd = record.cwd, launch = record.launch, access = access })
   chat().create(id)
   if again then require('bosun.transcript').reload(id) end
   return true

@@ -86,7 +86,9 @@ end
 
 local function globs(list)
   local home = vim.fs.normalize('~')
-  return vim.tbl_map(function(glob) return (glob:gsub('^~/', function() return home .. '/' end)) end, list)
+  return vim.tbl_map(function(glob)
+    return (glob:gsub('^~/', function() return home .. '/' end))
+  end, list)
 end
 
 --- What a session in `cwd` may see, as the sidecar is told; `agent` names a preset. Also a list of what is wrong: roots

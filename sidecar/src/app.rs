@@ -155,7 +155,9 @@ impl App {
                     queue.extend(self.sessions.withdraw_access(op, "the request was taken back"));
                 }
                 Effect::AskAccess(ask) => queue.extend(self.sessions.ask_access(ask)),
-                Effect::AccessDecided { op, access } => queue.extend(self.workspace.access_decided(op, access)),
+                Effect::AccessDecided { op, access } => {
+                    queue.extend(self.workspace.access_decided(op, access))
+                }
                 Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => self.announcements.push(name, data, now),
                 effect => out.push(effect),

@@ -33,7 +33,7 @@ use crate::reply::WireId;
 use admit::AdmitOp;
 use bufs::Bufs;
 use read::ReadOp;
-use roots::Roots;
+use roots::{Judgement, Roots};
 use seen::Seen;
 use show::ShowOp;
 use write::WriteOp;
@@ -338,6 +338,13 @@ impl Workspace {
     /// Text of an open buffer as it would be saved, when its mirror is whole.
     pub fn buf_text(&self, buf: BufId) -> Option<String> {
         Some(self.bufs.ready(buf)?.snapshot().wire().text)
+    }
+
+    /// The same, if the session may read that file without being asked about.
+    pub fn buf_text_for(&self, session: &SessionKey, buf: BufId) -> Option<String> {
+        let found = self.bufs.ready(buf)?;
+        let judged = self.roots.judge(session, found.real()?, Path::new(&found.meta.name), false);
+        (judged == Judgement::Inside).then(|| self.buf_text(buf)).flatten()
     }
 
     /// What a person should know before a change of this file, by its name: that it is not open, or has unsaved lines.

@@ -30,6 +30,14 @@ fn write_at(id: u64, path: impl AsRef<std::path::Path>, content: &str) -> Value 
     request(id, "fs/write_text_file", json!({"path": path.as_ref(), "content": content}))
 }
 
+/// A new session as `:Bosun` starts it, where the person is; with a prompt sent.
+fn ask_here(editor: &Editor, text: &str) -> String {
+    let id = editor.lua("return require('bosun').new()", &[]);
+    let id = id.as_str().expect("a session").to_owned();
+    editor.prompt(&id, text);
+    id
+}
+
 /// Answers every question with this until the turn ends; returns their titles in order.
 fn answer_all(editor: &Editor, option: &str) -> Vec<String> {
     let (mut seen, mut titles): (Vec<Value>, Vec<String>) = (Vec::new(), Vec::new());
@@ -93,7 +101,10 @@ fn a_path_allowed_for_the_session_is_not_asked_about_again() {
     editor.ask("go");
     let question = editor.await_pending(1).remove(0);
     let body = question["body"].to_string();
-    assert!(body.contains(&format!("outside the session's folders ({})", editor.project().display())), "{body}");
+    assert!(
+        body.contains(&format!("outside the session's folders ({})", editor.project().display())),
+        "{body}"
+    );
     assert_eq!(answer_all(&editor, "allow_always").len(), 1);
     let record = agent.read();
     for id in 1..=3 {
@@ -121,7 +132,10 @@ fn a_configured_root_is_read_and_written_as_the_setting_says() {
     assert_eq!(std::fs::read(&new).expect("the new note"), b"new\n");
     assert_eq!(content(&record, 3), "a reference\n");
     let why = message(&record, 4);
-    assert!(why.contains("may only read") && why.contains(&*editor.aside("home/ref").to_string_lossy()), "{why}");
+    assert!(
+        why.contains("may only read") && why.contains(&*editor.aside("home/ref").to_string_lossy()),
+        "{why}"
+    );
     let messages = editor.lua("return vim.api.nvim_exec2('messages', { output = true }).output", &[]);
     assert!(messages.to_string().contains("home/missing is not a folder"), "{messages}");
     assert_eq!(std::fs::read(&text).expect("the reference"), b"a reference\n");
@@ -201,9 +215,8 @@ fn an_open_unsaved_buffer_outside_is_served_only_once_a_person_allows_it() {
     assert_eq!(question["title"], format!("read {}", file.display()));
     assert!(agent.read().replies(&json!(1)).is_empty(), "nothing is served before the answer");
     editor.answer(&question, "allow_once");
-    let second = editor.wait_for("the second question", || {
-        editor.pending().into_iter().find(|q| q["id"] != question["id"])
-    });
+    let second = editor
+        .wait_for("the second question", || editor.pending().into_iter().find(|q| q["id"] != question["id"]));
     editor.answer(&second, "reject_once");
     editor.turn_end(1);
     let record = agent.read();
@@ -267,9 +280,8 @@ fn no_approval_covers_a_write_to_what_can_run_commands() {
         let asks = editor.wait_for("the agent's question", || editor.pending().into_iter().next());
         assert_eq!(asks["title"], format!("Edit {path}"));
         editor.answer(&asks, "allow_once");
-        let ours = editor.wait_for("the host's question", || {
-            editor.pending().into_iter().find(|q| q["id"] != asks["id"])
-        });
+        let ours = editor
+            .wait_for("the host's question", || editor.pending().into_iter().find(|q| q["id"] != asks["id"]));
         assert_eq!(ours["title"], format!("write {path}"));
         let note = if path.starts_with("ci/") { "always_ask" } else { "can run commands on this machine" };
         assert!(ours["body"].to_string().contains(note), "{ours}");
@@ -283,7 +295,8 @@ fn no_approval_covers_a_write_to_what_can_run_commands() {
 
 #[test]
 fn odd_names_inside_are_served_and_what_only_looks_inside_is_asked_about() {
-    let odd = ["[id]/page.tsx", "a b/%#'\"\\.txt", "-rf", "line\nbreak.txt", "nfc-\u{e9}.txt", "nfd-e\u{301}.txt"];
+    let odd =
+        ["[id]/page.tsx", "a b/%#'\"\\.txt", "-rf", "line\nbreak.txt", "nfc-\u{e9}.txt", "nfd-e\u{301}.txt"];
     let mut setup = Setup::new().project("app");
     for name in odd {
         setup = setup.file(name, name);
@@ -321,57 +334,53 @@ fn odd_names_inside_are_served_and_what_only_looks_inside_is_asked_about() {
     editor.assert_sound(&agent);
 }
 
+/// Starts a session from a buffer of such a name and kind, whose text is `index blob`, while Neovim's working directory is
+/// `here` below the project's parent; the agent then reads and writes `src/a.txt`.
+fn check_start(name: impl Fn(&str) -> String, kind: &str, here: &str) {
+    let editor =
+        Setup::new().file("src/a.txt", "work tree\n").file(".git/HEAD", "ref: refs/heads/main\n").start();
+    let (project, name) = (editor.project().display().to_string(), name(&editor.project().to_string_lossy()));
+    let requests = [read(1, "src/a.txt"), write(2, "src/a.txt", "changed\n")];
+    let agent = story(&editor, &requests, json!({}));
+    editor.lua(
+        "local name, kind, here = ...
+         vim.cmd.cd(here)
+         if kind == 'terminal' then return vim.cmd('terminal cat') end
+         if kind == 'quickfix' then return vim.cmd.copen() end
+         vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'index blob' })
+         if name ~= '' then vim.api.nvim_buf_set_name(0, name) end
+         vim.bo.buftype = kind",
+        &[name.clone().into(), kind.into(), json!(editor.aside(here))],
+    );
+    let session = ask_here(&editor, "go");
+    assert_eq!(editor.session(&session)["cwd"], project, "{name} {kind}");
+    let question = editor.await_pending(1).remove(0);
+    assert_eq!(question["title"], "write src/a.txt", "{name} {kind}");
+    editor.answer(&question, "reject_once");
+    editor.turn_end(1);
+    let record = agent.read();
+    assert_eq!(content(&record, 1), "work tree\n", "{name} {kind}");
+    assert_eq!(record.received("session/new")[0]["params"]["cwd"], project);
+    let sent = record.received("session/prompt")[0].to_string();
+    assert!(!sent.contains("oil:") && !sent.contains("fugitive:") && !sent.contains("term:"), "{sent}");
+    editor.assert_sound(&agent);
+}
+
 // B10
 #[test]
 fn a_session_started_from_a_buffer_that_is_no_file_works_in_a_real_folder() {
-    let editor = Setup::new().file("src/a.txt", "work tree\n").file(".git/HEAD", "ref: refs/heads/main\n").start();
-    let src = editor.path("src");
-    let requests = [read_at(1, src.join("a.txt")), write_at(2, src.join("a.txt"), "changed\n")];
-    editor.edit("src/a.txt");
-    let names = [
-        (format!("oil://{}/", src.display()), "acwrite"),
-        (format!("fugitive://{}/.git//0/src/a.txt", editor.project().display()), "nowrite"),
-        ("quickfix".to_owned(), "quickfix"),
-        (String::new(), ""),
-        ("term".to_owned(), "terminal"),
-    ];
-    for (n, (name, kind)) in names.into_iter().enumerate() {
-        let agent = story(&editor, &requests, json!({}));
-        editor.lua("vim.cmd.cd(...)", &[json!(editor.aside(""))]);
-        let start = "local name, kind = ...
-            if kind == 'terminal' then vim.cmd('enew | terminal sleep 60')
-            elseif kind == 'quickfix' then vim.cmd.copen()
-            else
-              vim.cmd.enew()
-              vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'index blob' })
-              if name ~= '' then vim.api.nvim_buf_set_name(0, name) end
-              vim.bo.buftype = kind
-            end";
-        if name.starts_with("oil") || name.starts_with("fugitive") {
-            // The buffer says where the person is, wherever the editor's working directory is.
-            editor.lua(start, &[name.clone().into(), kind.into()]);
-        } else {
-            editor.lua("vim.cmd.cd(...)", &[json!(editor.project())]);
-            editor.lua(start, &[name.clone().into(), kind.into()]);
-        }
-        let session = editor.lua("return require('bosun').new()", &[]);
-        let session = session.as_str().expect("a session").to_owned();
-        assert_eq!(editor.session(&session)["cwd"], json!(editor.project()), "{name} {kind}");
-        editor.prompt(&session, "go");
-        let question = editor.await_pending(1).remove(0);
-        assert_eq!(question["title"], "write src/a.txt", "{name}");
-        editor.answer(&question, "reject_once");
-        editor.turn_end(n + 1);
-        let record = agent.read();
-        assert_eq!(content(&record, 1), "work tree\n", "{name} {kind}");
-        let new = record.received("session/new");
-        assert_eq!(new[0]["params"]["cwd"], json!(editor.project()));
-        let sent = record.received("session/prompt")[0].to_string();
-        assert!(!sent.contains("oil://") && !sent.contains("fugitive://"), "{sent}");
-        editor.assert_sound(&agent);
-        editor.lua("require('bosun').close({ session = ... })", &[session.into()]);
-        editor.lua("vim.cmd('silent! only!')", &[]);
-    }
+    check_start(|_| String::new(), "", "project");
+    check_start(|_| String::new(), "quickfix", "project/src");
+    check_start(|_| String::new(), "terminal", "project");
+}
+
+// B10
+#[test]
+fn a_file_manager_or_a_blob_of_git_says_where_the_person_is_and_is_never_the_file() {
+    // Wherever the editor's working directory is.
+    check_start(|project| format!("oil://{project}/src/"), "acwrite", "tmp");
+    check_start(|project| format!("fugitive://{project}/.git//0/src/a.txt"), "nowrite", "tmp");
+    check_start(|project| format!("fugitive://{project}/.git//0/src/a.txt"), "", "tmp");
 }
 
 // B11
@@ -381,9 +390,8 @@ fn a_file_outside_any_project_gives_its_own_folder_and_never_the_whole_disk() {
     let only = outside(&editor, "x/only.txt", "only\n");
     editor.lua("vim.cmd.cd('/') vim.cmd.edit(...)", &[json!(only)]);
     let agent = story(&editor, &[read_at(1, &only), read_at(2, "/etc/hostname")], json!({}));
-    let session = editor.lua("return require('bosun').new()", &[]).as_str().expect("a session").to_owned();
+    let session = ask_here(&editor, "go");
     assert_eq!(editor.session(&session)["cwd"], json!(editor.aside("x")));
-    editor.prompt(&session, "go");
     let titles = answer_all(&editor, "reject_once");
     assert_eq!(titles, ["read /etc/hostname"]);
     let record = agent.read();

@@ -100,11 +100,9 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
         "cancel" => Action::Cancel { session: session(&mut t)? },
         "close" => Action::Close { session: session(&mut t)? },
         "answer" => Action::Answer { question: question(&mut t)?, option: t.text("option")? },
-        "answer_text" => Action::AnswerText {
-            question: question(&mut t)?,
-            lines: t.lines("lines")?,
-            eol: t.flag("eol")?,
-        },
+        "answer_text" => {
+            Action::AnswerText { question: question(&mut t)?, lines: t.lines("lines")?, eol: t.flag("eol")? }
+        }
         "show_diff" => Action::ShowDiff { question: question(&mut t)?, index: t.index("index")? },
         "view_open" => Action::ViewOpen { session: session(&mut t)?, buf: buf(&mut t)? },
         "view_close" => Action::ViewClose { session: session(&mut t)? },

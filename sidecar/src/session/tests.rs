@@ -192,7 +192,9 @@ impl Stage {
                     }
                 }
                 Effect::Agent(id, cmd) => format!("agent {}: {}", id.0, self.command(cmd)),
-                Effect::WriteDecided { op, verdict } => format!("write {}: {}", op.0, verdict == crate::effect::Verdict::Allow),
+                Effect::WriteDecided { op, verdict } => {
+                    format!("write {}: {}", op.0, verdict == crate::effect::Verdict::Allow)
+                }
                 Effect::AccessDecided { op, access } => format!("access {}: {access:?}", op.0),
                 Effect::AskAccess(ask) => format!("asked again {}", ask.op.0),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
@@ -359,6 +361,9 @@ pub(super) fn write_ask(op: u64, path: &str) -> WriteAsk {
         live: Some("old\n".into()),
         content: "new\n".into(),
         buf: Some(BufId(1)),
-        saves_unsaved: false, merge: None, notes: Vec::new(), must_ask: false,
+        saves_unsaved: false,
+        merge: None,
+        notes: Vec::new(),
+        must_ask: false,
     }
 }

@@ -146,7 +146,8 @@ impl Workspace {
             return vec![Effect::Answer(reply, Err(refusal::relative(&path)))];
         }
         let (id, path) = (self.mint(), PathBuf::from(path));
-        let op = AdmitOp { session: session.clone(), reply, path: path.clone(), want, stage: Stage::Resolving };
+        let op =
+            AdmitOp { session: session.clone(), reply, path: path.clone(), want, stage: Stage::Resolving };
         self.ops.insert(id, Op::Admit(Box::new(op)));
         vec![Effect::Disk(id, DiskCmd::Resolve { path, twins: self.bufs.attached() })]
     }
@@ -241,8 +242,12 @@ impl Workspace {
     fn let_in(&mut self, id: OpId, op: AdmitOp, found: Resolved) {
         let AdmitOp { session, reply, path, want, .. } = op;
         let op = match want {
-            Want::Read { line, limit } => Op::Read(Box::new(ReadOp::new(session, path, found, line, limit, reply))),
-            Want::Write { content } => Op::Write(Box::new(WriteOp::new(session, path, found, content, reply))),
+            Want::Read { line, limit } => {
+                Op::Read(Box::new(ReadOp::new(session, path, found, line, limit, reply)))
+            }
+            Want::Write { content } => {
+                Op::Write(Box::new(WriteOp::new(session, path, found, content, reply)))
+            }
         };
         self.ops.insert(id, op);
     }

@@ -82,6 +82,11 @@ impl Buf {
         self.mirror.tick()
     }
 
+    /// Where its name leads, once that is known.
+    pub fn real(&self) -> Option<&Path> {
+        self.real.as_deref()
+    }
+
     /// 'fileencoding' is one whose text the wire can carry both ways.
     pub fn is_utf8(&self) -> bool {
         matches!(self.meta.fileencoding.as_str(), "" | "utf-8")

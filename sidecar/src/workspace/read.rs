@@ -63,13 +63,7 @@ impl ReadOp {
 }
 
 impl Workspace {
-    pub(super) fn read_disk(
-        &mut self,
-        id: OpId,
-        op: Box<ReadOp>,
-        result: DiskResult,
-        out: &mut Vec<Effect>,
-    ) {
+    pub(super) fn read_disk(&mut self, id: OpId, op: Box<ReadOp>, result: DiskResult, out: &mut Vec<Effect>) {
         let error = match (&op.stage, result) {
             (Stage::Waiting { .. }, _) => {
                 self.ops.insert(id, Op::Read(op));
@@ -129,7 +123,10 @@ impl Workspace {
                 // What was missing when the path was resolved may have been written by a write ahead of this read.
                 PathKind::File | PathKind::Missing => {
                     let real = real.clone();
-                    out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() }));
+                    out.push(Effect::Disk(
+                        id,
+                        DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() },
+                    ));
                     op.stage = Stage::Reading { real };
                     self.ops.insert(id, Op::Read(op));
                     return true;

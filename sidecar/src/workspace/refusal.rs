@@ -77,7 +77,10 @@ pub fn asked_as(told: &Path) -> String {
 /// A person said no to a path. `why` is the rule by which it was asked about, to go on after the path.
 pub fn access_rejected(path: &Path, why: &str, for_session: bool) -> RpcError {
     let how_long = if for_session { "for this session" } else { "for this turn" };
-    internal(format!("{} {why}, and the user rejected access to it {how_long}; do not try it again", shown(path)))
+    internal(format!(
+        "{} {why}, and the user rejected access to it {how_long}; do not try it again",
+        shown(path)
+    ))
 }
 
 /// A folder that may only be read.

@@ -86,7 +86,8 @@ impl Roots {
         let mut problems = Vec::new();
         let mut compiled = |setting: &str, patterns: &[String]| {
             let (globs, wrong) = Globs::new(patterns.iter().map(String::as_str));
-            problems.extend(wrong.into_iter().map(|w| format!("The setting `{setting}`: {w}; it is left out.")));
+            problems
+                .extend(wrong.into_iter().map(|w| format!("The setting `{setting}`: {w}; it is left out.")));
             globs
         };
         let rules = Rules {

@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::effect::{EditCall, NvimCmd};
-use crate::reply::Reply;
 use crate::event::{DiskText, Form, PathKind, Resolved, Stamp};
+use crate::reply::Reply;
 
 mod admitting;
 mod attaching;
@@ -205,7 +205,8 @@ impl Desk {
         if let Ok(file) = self.files.entry(p.meta.name.clone().into()).or_insert(Ok(text(""))) {
             let lines: Vec<_> =
                 p.lines.iter().map(|l| String::from_utf8_lossy(l).replace('\n', "\0")).collect();
-            file.text = (lines.join("\n") + if call.eol && !lines.is_empty() { "\n" } else { "" }).into_bytes();
+            file.text =
+                (lines.join("\n") + if call.eol && !lines.is_empty() { "\n" } else { "" }).into_bytes();
         }
         call
     }
@@ -301,7 +302,11 @@ impl Desk {
                         ask.content,
                         ask.buf.map(|b| format!(" in buf {}", b.0)).unwrap_or_default(),
                         if ask.saves_unsaved { ", saves unsaved lines" } else { "" },
-                        if ask.must_ask { format!(", whatever was approved: {:?}", ask.notes) } else { String::new() },
+                        if ask.must_ask {
+                            format!(", whatever was approved: {:?}", ask.notes)
+                        } else {
+                            String::new()
+                        },
                     );
                 }
                 Effect::Nvim(cmd) => self.nvim(cmd),

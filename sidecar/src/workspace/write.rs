@@ -251,7 +251,8 @@ impl Workspace {
         } else if let Err(error) = self.check_base(&op, &real, live.as_ref(), unsaved) {
             return op.refuse(error, out);
         }
-        let runs = self.roots.must_ask(&op.session, &real).or_else(|| self.roots.must_ask(&op.session, &op.path));
+        let runs =
+            self.roots.must_ask(&op.session, &real).or_else(|| self.roots.must_ask(&op.session, &op.path));
         out.push(Effect::AskWrite(WriteAsk {
             op: id,
             session: op.session.clone(),

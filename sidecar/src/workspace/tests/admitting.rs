@@ -37,7 +37,8 @@ fn a_path_outside_is_asked_about_by_its_real_name_and_served_once_allowed() {
     let mut d = desk();
     d.file("/etc/hosts", "one\n").links.push(("/p/link".into(), "/etc".into()));
     check(
-        [d.read("/etc/hosts"), d.access(Access::Allow), d.read("/p/link/hosts"), d.access(Access::Allow)].concat(),
+        [d.read("/etc/hosts"), d.access(Access::Allow), d.read("/p/link/hosts"), d.access(Access::Allow)]
+            .concat(),
         expect![[r#"
             access: read "/etc/hosts"? It is outside the session's folders (/p, /ref).
             answer 1: {"content":"one\n"}
@@ -51,11 +52,9 @@ fn a_path_outside_is_asked_about_by_its_real_name_and_served_once_allowed() {
 fn a_refusal_names_the_rule_and_who_refused() {
     let mut d = desk();
     let mut all = String::new();
-    for access in [
-        Access::Rejected { for_session: false },
-        Access::Rejected { for_session: true },
-        Access::Withdrawn,
-    ] {
+    for access in
+        [Access::Rejected { for_session: false }, Access::Rejected { for_session: true }, Access::Withdrawn]
+    {
         all += &d.write("/else/a", "x");
         all += &d.access(access);
     }
@@ -296,8 +295,10 @@ fn a_glob_that_makes_no_sense_is_told_when_the_session_starts() {
     let mut d = Desk::new();
     let rules = AccessRules { always_ask: vec!["a[".into()], ..AccessRules::default() };
     let effects = d.ws.open_roots(&SessionKey::new("t"), "/p".into(), rules);
-    let told = effects.iter().any(|e| matches!(e, Effect::Nvim(NvimCmd::Notify { text, .. })
-        if text.contains("always_ask") && text.contains("a[")));
+    let told = effects.iter().any(|e| {
+        matches!(e, Effect::Nvim(NvimCmd::Notify { text, .. })
+        if text.contains("always_ask") && text.contains("a["))
+    });
     assert!(told, "{effects:?}");
 }
 
@@ -311,4 +312,14 @@ fn what_is_attached_is_told_to_the_disk_so_that_a_hard_link_is_recognized() {
         DiskCmd::Resolve { twins, .. } => assert_eq!(twins, &[PathBuf::from("/p/a")]),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_prompt_takes_along_only_what_the_session_may_read_unasked() {
+    let mut d = desk();
+    d.open(1, "/p/a", "one\n").open(2, "/p/.env", "KEY=1\n");
+    let session = d.session.clone();
+    assert_eq!(d.ws.buf_text_for(&session, BufId(1)).as_deref(), Some("one\n"));
+    assert_eq!(d.ws.buf_text_for(&session, BufId(2)), None);
+    assert_eq!(d.ws.buf_text_for(&SessionKey::new("other"), BufId(1)), None);
 }
