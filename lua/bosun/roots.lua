@@ -27,8 +27,8 @@ local function nearest(path)
 end
 
 -- The folder that the current buffer is about, and whether the buffer is a file in it; nil when it is about none.
--- Buffers of file managers and of git are named by a URI (`oil:///p/src/`, `fugitive:///p/.git//0/a.txt`): such a name is
--- never a path, but what follows the scheme says where the person is.
+-- Buffers of file managers and of git are named by a URI (`oil:///p/src/`, `fugitive:///p/.git//0/a.txt`): such a name
+-- is never a path, but what follows the scheme says where the person is.
 local function place()
   local name = vim.api.nvim_buf_get_name(0)
   local path = name:match('^%a[%w+.-]*://(/.*)$')

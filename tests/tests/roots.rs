@@ -251,6 +251,27 @@ fn a_read_of_a_file_that_may_hold_secrets_is_asked_about_and_other_ignored_files
 
 // B134
 #[test]
+fn a_prompt_from_a_file_that_may_hold_secrets_takes_its_name_along_and_not_its_text() {
+    let editor = Setup::new().file(".env", "KEY=on-disk\n").file("a.txt", "plain text\n").start();
+    let agent =
+        editor.script(&[auto(), prompt(), end_turn(), prompt(), end_turn(), prompt(), end_turn()]);
+    let session = editor.ask("go");
+    editor.turn_end(1);
+    for (n, name) in [(2, "a.txt"), (3, ".env")] {
+        let buf = editor.edit(name);
+        // A prompt waits for the text of modified buffers.
+        editor.lua("vim.api.nvim_buf_set_lines(..., 0, 0, true, { 'unsaved' })", &[buf.into()]);
+        editor.prompt(&session, "go on");
+        editor.turn_end(n);
+    }
+    let sent: Vec<String> = agent.read().received("session/prompt").iter().map(Value::to_string).collect();
+    assert!(sent[1].contains("plain text"), "{}", sent[1]);
+    assert!(sent[2].contains("/.env") && !sent[2].contains("KEY="), "{}", sent[2]);
+    editor.assert_sound(&agent);
+}
+
+// B134
+#[test]
 fn without_ask_read_all_that_is_inside_is_served() {
     let editor = Setup::new().file(".env", "KEY=1\n").start();
     let agent = story(&editor, &[read(1, ".env")], json!({"ask_read": []}));

@@ -213,8 +213,8 @@ impl Books {
                 })
             }
             Step::AccessOff(nth) => {
-                let waiting = self.accesses.iter().filter(|(_, open)| **open > 0).map(|(op, _)| *op);
-                let Some(op) = waiting.skip(usize::from(nth)).next() else { return };
+                let mut waiting = self.accesses.iter().filter(|(_, open)| **open > 0).map(|(op, _)| *op);
+                let Some(op) = waiting.nth(usize::from(nth)) else { return };
                 self.accesses.insert(op, 0);
                 self.room.withdraw_access(OpId(op), "taken back")
             }
