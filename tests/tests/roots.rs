@@ -253,8 +253,7 @@ fn a_read_of_a_file_that_may_hold_secrets_is_asked_about_and_other_ignored_files
 #[test]
 fn a_prompt_from_a_file_that_may_hold_secrets_takes_its_name_along_and_not_its_text() {
     let editor = Setup::new().file(".env", "KEY=on-disk\n").file("a.txt", "plain text\n").start();
-    let agent =
-        editor.script(&[auto(), prompt(), end_turn(), prompt(), end_turn(), prompt(), end_turn()]);
+    let agent = editor.script(&[auto(), prompt(), end_turn(), prompt(), end_turn(), prompt(), end_turn()]);
     let session = editor.ask("go");
     editor.turn_end(1);
     for (n, name) in [(2, "a.txt"), (3, ".env")] {

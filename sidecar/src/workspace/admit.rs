@@ -27,8 +27,9 @@ pub enum Want {
 
 #[derive(Debug)]
 enum Stage {
-    /// Where the path leads.
-    Resolving,
+    /// Where the path leads. A person let it in while it led to `allowed`; that is looked at once more, because an
+    /// answer may take long and what is there, or where the path leads, may be another by then.
+    Resolving { allowed: Option<PathBuf> },
     /// The session's folders, which are being resolved themselves.
     Found(Resolved),
     /// A person. `secret`: it lies inside, but reads of it are asked about.
@@ -54,7 +55,7 @@ impl AdmitOp {
     /// Where it leads, once that is known.
     pub fn real(&self) -> Option<&Path> {
         match &self.stage {
-            Stage::Resolving => None,
+            Stage::Resolving { .. } => None,
             Stage::Found(found) | Stage::Asking { found, .. } => Some(&found.real),
         }
     }
@@ -62,7 +63,7 @@ impl AdmitOp {
     /// The same, with what is there.
     pub fn found(&mut self) -> Option<&mut Resolved> {
         match &mut self.stage {
-            Stage::Resolving => None,
+            Stage::Resolving { .. } => None,
             Stage::Found(found) | Stage::Asking { found, .. } => Some(found),
         }
     }
@@ -146,10 +147,17 @@ impl Workspace {
             return vec![Effect::Answer(reply, Err(refusal::relative(&path)))];
         }
         let (id, path) = (self.mint(), PathBuf::from(path));
-        let op =
-            AdmitOp { session: session.clone(), reply, path: path.clone(), want, stage: Stage::Resolving };
-        self.ops.insert(id, Op::Admit(Box::new(op)));
-        vec![Effect::Disk(id, DiskCmd::Resolve { path, twins: self.bufs.attached() })]
+        let stage = Stage::Resolving { allowed: None };
+        let op = AdmitOp { session: session.clone(), reply, path, want, stage };
+        let mut out = Vec::new();
+        self.admit_resolve(id, Box::new(op), &mut out);
+        out
+    }
+
+    fn admit_resolve(&mut self, id: OpId, op: Box<AdmitOp>, out: &mut Vec<Effect>) {
+        let cmd = DiskCmd::Resolve { path: op.path.clone(), twins: self.bufs.attached() };
+        out.push(Effect::Disk(id, cmd));
+        self.ops.insert(id, Op::Admit(op));
     }
 
     pub(super) fn admit_disk(
@@ -160,13 +168,23 @@ impl Workspace {
         out: &mut Vec<Effect>,
     ) {
         let error = match (&op.stage, result) {
-            (Stage::Resolving, DiskResult::Resolved(Ok(found))) => {
+            (Stage::Resolving { allowed: Some(real) }, DiskResult::Resolved(Ok(found)))
+                if *real == found.real =>
+            {
+                if !self.roots.contains(&op.session, real) {
+                    // A buffer that holds it counts from now on: what the person sees there is its text.
+                    self.roots.let_at(&op.session, real.clone());
+                    self.bufs.reconsider(&self.roots, out);
+                }
+                return self.let_in(id, *op, found);
+            }
+            (Stage::Resolving { .. }, DiskResult::Resolved(Ok(found))) => {
                 op.stage = Stage::Found(found);
                 self.admit_step(id, op, out);
                 return;
             }
-            (Stage::Resolving, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
-            (Stage::Resolving, _) => refusal::disk(&op.path, &unexpected()),
+            (Stage::Resolving { .. }, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
+            (Stage::Resolving { .. }, _) => refusal::disk(&op.path, &unexpected()),
             (Stage::Found(_) | Stage::Asking { .. }, _) => {
                 self.ops.insert(id, Op::Admit(op));
                 return;
@@ -178,7 +196,7 @@ impl Workspace {
     /// Judges, once all folders of the session are known. Returns whether it did.
     pub(super) fn admit_step(&mut self, id: OpId, mut op: Box<AdmitOp>, out: &mut Vec<Effect>) -> bool {
         let opening = |o: &Op| matches!(o, Op::Root { session, .. } if *session == op.session);
-        let found = match std::mem::replace(&mut op.stage, Stage::Resolving) {
+        let found = match std::mem::replace(&mut op.stage, Stage::Resolving { allowed: None }) {
             Stage::Found(found) if !self.ops.values().any(opening) => found,
             stage => {
                 op.stage = stage;
@@ -259,16 +277,13 @@ impl Workspace {
             return out;
         }
         if let Some(Op::Admit(mut op)) = self.ops.remove(&id)
-            && let Stage::Asking { found, secret } = std::mem::replace(&mut op.stage, Stage::Resolving)
+            && let Stage::Asking { found, secret } =
+                std::mem::replace(&mut op.stage, Stage::Resolving { allowed: None })
         {
             match access {
                 Access::Allow => {
-                    if !secret {
-                        // A buffer that holds it counts from now on: what the person sees there is its text.
-                        self.roots.let_at(&op.session, found.real.clone());
-                        self.bufs.reconsider(&self.roots, &mut out);
-                    }
-                    self.let_in(id, *op, found);
+                    op.stage = Stage::Resolving { allowed: Some(found.real) };
+                    self.admit_resolve(id, op, &mut out);
                 }
                 Access::Rejected { for_session } => {
                     let why = if secret {

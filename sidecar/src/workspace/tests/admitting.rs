@@ -205,11 +205,12 @@ fn a_buffer_outside_is_not_attached_until_a_person_lets_the_session_at_its_file(
 fn a_write_to_what_can_run_commands_says_so_and_asks_whatever_was_approved() {
     let mut d = desk();
     d.links.push(("/p/nice.txt".into(), "/p/.git/hooks/pre-commit".into()));
+    d.links.push(("/p/sub/.envrc".into(), "/p/plain".into()));
     check(
-        [d.write("/p/nice.txt", "x"), d.write("/p/.envrc", "y"), d.write("/p/a", "z")].concat(),
+        [d.write("/p/nice.txt", "x"), d.write("/p/sub/.envrc", "y"), d.write("/p/a", "z")].concat(),
         expect![[r#"
             ask /p/.git/hooks/pre-commit None -> "x", whatever was approved: ["This file can run commands on this machine."]
-            ask /p/.envrc None -> "y", whatever was approved: ["This file can run commands on this machine."]
+            ask /p/plain None -> "y", whatever was approved: ["This file can run commands on this machine."]
             ask /p/a None -> "z"
         "#]],
     );
@@ -322,4 +323,25 @@ fn a_prompt_takes_along_only_what_the_session_may_read_unasked() {
     assert_eq!(d.ws.buf_text_for(&session, BufId(1)).as_deref(), Some("one\n"));
     assert_eq!(d.ws.buf_text_for(&session, BufId(2)), None);
     assert_eq!(d.ws.buf_text_for(&SessionKey::new("other"), BufId(1)), None);
+}
+
+#[test]
+fn what_was_allowed_is_looked_at_once_more_before_it_is_served() {
+    let mut d = desk();
+    d.file("/etc/a", "one\n").file("/etc/b", "secret\n").links.push(("/p/link".into(), "/etc/a".into()));
+    d.read("/p/link");
+    d.links[0].1 = "/etc/b".into();
+    check(
+        d.access(Access::Allow),
+        expect![[r#"
+            access: read "/etc/b"? It is outside the session's folders (/p, /ref). | The agent named it /p/link.
+        "#]],
+    );
+    d.file("/etc/b", "newer\n");
+    check(
+        d.access(Access::Allow),
+        expect![[r#"
+            answer 1: {"content":"newer\n"}
+        "#]],
+    );
 }
