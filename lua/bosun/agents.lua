@@ -39,8 +39,8 @@ function M.names()
   return names
 end
 
---- The preset of that name, with its program resolved: { name, command, args, env, install, roots, builtin }. Or nil and
---- why not.
+--- The preset of that name, with its program resolved: { name, command, args, env, install, roots, builtin }.
+--- Or nil and why not.
 function M.get(name)
   local path = files()[name]
   local given = config.get().agents[name]
