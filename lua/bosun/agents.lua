@@ -39,8 +39,8 @@ function M.names()
   return names
 end
 
---- The preset of that name, with its program resolved: { name, command, args, env, install, unsaved }. Or nil and why
---- not.
+--- The preset of that name, with its program resolved: { name, command, args, env, install, unsaved, roots, builtin }.
+--- Or nil and why not.
 function M.get(name)
   local path = files()[name]
   local given = config.get().agents[name]
@@ -70,6 +70,7 @@ function M.get(name)
     env = vim.tbl_extend('force', preset.env or {}, given.env or {}),
     install = given.install or preset.install,
     unsaved = given.unsaved or preset.unsaved or config.get().unsaved,
+    roots = given.roots or preset.roots,
     builtin = demo,
   }
 end

@@ -146,7 +146,12 @@ impl App {
                     queue.extend(more);
                 }
                 Effect::AskWithdrawn { op } => {
-                    queue.extend(self.sessions.withdraw_write(op, "the request was taken back"))
+                    queue.extend(self.sessions.withdraw_write(op, "the request was taken back"));
+                    queue.extend(self.sessions.withdraw_access(op, "the request was taken back"));
+                }
+                Effect::AskAccess(ask) => queue.extend(self.sessions.ask_access(ask)),
+                Effect::AccessDecided { op, access } => {
+                    queue.extend(self.workspace.access_decided(op, access))
                 }
                 Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
                 Effect::Told { session, text } => self.sessions.told(&session, &text),

@@ -24,7 +24,12 @@ pub enum Effect {
     Answer(Reply, Result<Arc<str>, RpcError>),
     /// Workspace to session room: may this write land? Decided with `Workspace::decide`.
     AskWrite(WriteAsk),
-    /// Workspace to session room: the question about this write is moot (withdrawn or cancelled by the agent).
+    /// Workspace to session room: may this path be read or written at all? Decided with `Workspace::access_decided`.
+    AskAccess(AccessAsk),
+    /// Session room to workspace: what was decided about a path that was asked about.
+    AccessDecided { op: OpId, access: Access },
+    /// Workspace to session room: the question about this write, or about its path, is moot (withdrawn or cancelled by
+    /// the agent).
     AskWithdrawn { op: OpId },
     /// Session room to workspace: a question about a write has been answered.
     WriteDecided { op: OpId, verdict: Verdict },
@@ -36,6 +41,32 @@ pub enum Effect {
     PromptForgotten { session: SessionKey },
     /// Tell the watcher what to watch, in place of what it watched before.
     Watch(WatchWish),
+}
+
+/// A path that a session may touch only if a person says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessAsk {
+    /// The request that waits.
+    pub op: OpId,
+    /// Whose.
+    pub session: SessionKey,
+    /// Real path.
+    pub path: PathBuf,
+    /// To be written, else to be read.
+    pub write: bool,
+    /// Why it is asked about and what a person should know, a line each; not escaped.
+    pub notes: Vec<String>,
+}
+
+/// What was decided about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// This request may go on.
+    Allow,
+    /// A person said no: for the rest of the turn, or of the session.
+    Rejected { for_session: bool },
+    /// Nobody decided, and nobody will: the turn, the session or the agent is over.
+    Withdrawn,
 }
 
 /// What is to be watched on disk. All paths are real and absolute.

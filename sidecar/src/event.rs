@@ -289,8 +289,8 @@ pub enum EditOutcome {
 /// What a person, or a script through the Lua API, asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Start a session; the id was minted in Lua. `cwd` is absolute and its only root.
-    NewSession { session: SessionKey, launch: Launch, cwd: PathBuf },
+    /// Start a session; the id was minted in Lua. `cwd` is absolute and its first root.
+    NewSession { session: SessionKey, launch: Launch, cwd: PathBuf, access: AccessRules },
     /// Send a prompt, or queue it while a turn runs.
     Prompt { session: SessionKey, text: String, context: Vec<ContextItem> },
     /// Cancel the running turn.

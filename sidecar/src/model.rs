@@ -299,6 +299,28 @@ pub struct PermissionOption {
     pub kind: OptionKind,
 }
 
+/// What a session may read and write, as the settings say. Its working directory is a root that can be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessRules {
+    /// Folders beside the working directory.
+    pub roots: Vec<RootRule>,
+    /// A path outside all roots is asked about; else it is refused.
+    pub ask_outside: bool,
+    /// Globs of files whose writes are always asked about.
+    pub always_ask: Vec<String>,
+    /// Globs of files whose reads are asked about.
+    pub ask_read: Vec<String>,
+}
+
+/// A folder that a session may see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootRule {
+    /// Absolute.
+    pub path: PathBuf,
+    /// It may be written too.
+    pub write: bool,
+}
+
 /// How a process ended, and what it last said on stderr.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {

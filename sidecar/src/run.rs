@@ -130,6 +130,8 @@ impl Edges {
             Effect::Told { .. }
             | Effect::AskWrite(_)
             | Effect::AskWithdrawn { .. }
+            | Effect::AskAccess(_)
+            | Effect::AccessDecided { .. }
             | Effect::WriteDecided { .. }
             | Effect::PromptDue { .. }
             | Effect::PromptForgotten { .. } => {

@@ -7,6 +7,7 @@
 //!
 //! Every reply handed to `Sessions::permission` leaves again in exactly one `Effect::Answer`.
 
+mod access;
 mod agents;
 mod bounds;
 mod cards;

@@ -7,12 +7,14 @@
 //! Every read and write is an op with its reply inside. An op advances when the event comes that it waits for; ops that
 //! wait for a mirror or for an earlier write are tried again (`settle`) when one of those moves.
 
+mod admit;
 pub mod bufs;
 pub mod edit;
 mod follow;
 mod known;
 mod lift;
 mod lines;
+mod globs;
 pub mod locate;
 mod merge;
 mod mirror;
@@ -26,19 +28,20 @@ pub mod unsaved;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::effect::{DiskCmd, Effect, Verdict};
-use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, Hello, PathKind, Resolved, Save};
+use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, Hello, PathKind, Save};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
-use crate::reply::{Reply, WireId};
+use crate::reply::WireId;
 
+use admit::AdmitOp;
 use bufs::Bufs;
 use follow::Follows;
 use known::Beliefs;
 use read::ReadOp;
-use roots::Roots;
+use roots::{Judgement, Roots};
 use show::ShowOp;
 use unsaved::Given;
 use write::WriteOp;
@@ -51,8 +54,10 @@ pub const READ_CAP: u64 = 64 << 20;
 enum Op {
     /// Where does the name of this buffer lead?
     BufName(BufId),
-    /// Where does a session's working directory lead?
-    Root(SessionKey),
+    /// Where does a folder of a session lead? `place` and `write` as in `Roots::add`.
+    Root { session: SessionKey, write: bool, place: usize },
+    /// A read or a write whose path is not let in yet.
+    Admit(Box<AdmitOp>),
     /// `fs/read_text_file`.
     Read(Box<ReadOp>),
     /// `fs/write_text_file`.
@@ -104,29 +109,14 @@ impl Workspace {
         OpId(self.next - 1)
     }
 
-    /// The session works in this folder: it becomes a root once the disk has said where it really is. Until then, and
-    /// where it is no folder, nothing of the session is served; an agent does not start there either, and says so.
-    pub fn open_root(&mut self, session: &SessionKey, cwd: PathBuf) -> Vec<Effect> {
-        let op = self.mint();
-        self.ops.insert(op, Op::Root(session.clone()));
-        vec![Effect::Disk(op, DiskCmd::Resolve { path: cwd, twins: Vec::new() })]
-    }
-
-    fn root_found(&mut self, session: &SessionKey, result: DiskResult, out: &mut Vec<Effect>) {
-        match result {
-            DiskResult::Resolved(Ok(Resolved { real, kind: PathKind::Dir, .. })) => {
-                self.roots.add(session, real);
-                self.bufs.reconsider(&self.roots, out);
-            }
-            other => tracing::warn!(%session, ?other, "the working directory cannot be a root"),
-        }
-    }
-
     /// Adds a root; `real` is resolved. The first one is the session's working directory.
     #[cfg(test)]
-    fn add_root(&mut self, session: &SessionKey, real: PathBuf) -> Vec<Effect> {
+    fn add_root(&mut self, session: &SessionKey, real: std::path::PathBuf) -> Vec<Effect> {
         let mut out = Vec::new();
-        self.roots.add(session, real);
+        if self.roots.of(session).is_empty() {
+            self.roots.open(session, &crate::model::AccessRules::default());
+        }
+        self.roots.add(session, real, true, self.roots.of(session).len());
         self.bufs.reconsider(&self.roots, &mut out);
         self.settle(&mut out);
         out
@@ -140,6 +130,7 @@ impl Workspace {
         self.given.remove(session);
         for id in self.ops_of(session) {
             match self.ops.remove(&id) {
+                Some(Op::Admit(op)) => self.end_admit(id, *op, refusal::closed(), &mut out),
                 Some(Op::Read(op)) => out.push(Effect::Answer(op.reply, Err(refusal::closed()))),
                 Some(Op::Write(op)) => {
                     if op.is_asking() {
@@ -249,15 +240,10 @@ impl Workspace {
         let mut out = Vec::new();
         if let DiskResult::Resolved(Ok(found)) = &result
             && matches!(found.kind, PathKind::File | PathKind::Missing)
+            && let Some(Op::Admit(admit)) = self.ops.get(&op)
         {
-            let name = match self.ops.get(&op) {
-                Some(Op::Read(read)) => Some(read.path()),
-                Some(Op::Write(write)) => Some(write.path()),
-                _ => None,
-            };
-            if let Some(name) = name.map(Path::to_owned) {
-                self.bufs.leads(&name, found, &self.roots, &mut out);
-            }
+            let name = admit.path().to_owned();
+            self.bufs.leads(&name, found, &self.roots, &mut out);
         }
         match self.ops.remove(&op) {
             Some(Op::BufName(buf)) => {
@@ -267,7 +253,10 @@ impl Workspace {
                 };
                 self.bufs.resolved(buf, op, found, &self.roots, &mut out);
             }
-            Some(Op::Root(session)) => self.root_found(&session, result, &mut out),
+            Some(Op::Root { session, write, place }) => {
+                self.root_found(&session, (write, place), result, &mut out);
+            }
+            Some(Op::Admit(admit)) => self.admit_disk(op, admit, result, &mut out),
             Some(Op::Read(read)) => self.read_disk(op, read, result, &mut out),
             Some(Op::Write(write)) => self.write_disk(op, write, result, &mut out),
             Some(Op::Show(show)) => self.show_disk(op, show, result, &mut out),
@@ -277,11 +266,16 @@ impl Workspace {
         out
     }
 
-    /// `session/cancel`: writes that are not applied yet are withdrawn.
+    /// `session/cancel`: writes that are not applied yet are withdrawn, and what waits for a person to let it in.
     pub fn cancel_session(&mut self, session: &SessionKey) -> Vec<Effect> {
         let mut out = Vec::new();
         for id in self.ops_of(session) {
-            if matches!(self.ops.get(&id), Some(Op::Write(_))) && !self.is_follow(id) {
+            let ends = match self.ops.get(&id) {
+                Some(Op::Write(w)) => w.follows().is_none(),
+                Some(Op::Admit(op)) => op.writes() || op.is_asking(),
+                _ => false,
+            };
+            if ends {
                 self.cancel_op(id, &mut out);
             }
         }
@@ -293,8 +287,9 @@ impl Workspace {
     pub fn cancel_request(&mut self, sessions: &[SessionKey], id: &WireId) -> Vec<Effect> {
         let mut out = Vec::new();
         let hit = self.ops.iter().find_map(|(op, o)| match o {
+            Op::Admit(a) if sessions.contains(&a.session) && a.reply.id() == id => Some(*op),
             Op::Read(r) if sessions.contains(&r.session) && r.reply.id() == id => Some(*op),
-            Op::Write(w) if sessions.contains(&w.session) && w.reply().map(Reply::id) == Some(id) => {
+            Op::Write(w) if sessions.contains(&w.session) && w.reply().is_some_and(|r| r.id() == id) => {
                 Some(*op)
             }
             _ => None,
@@ -308,6 +303,7 @@ impl Workspace {
 
     fn cancel_op(&mut self, id: OpId, out: &mut Vec<Effect>) {
         match self.ops.remove(&id) {
+            Some(Op::Admit(op)) => self.end_admit(id, *op, refusal::cancelled(), out),
             Some(Op::Read(read)) => out.push(Effect::Answer(read.reply, Err(refusal::cancelled()))),
             Some(Op::Write(write)) => self.cancel_write(id, write, out),
             Some(other) => {
@@ -351,40 +347,6 @@ impl Workspace {
         Vec::new()
     }
 
-    /// `fs/read_text_file`. `line` is one-based, 0 counts as 1.
-    pub fn read(
-        &mut self,
-        session: &SessionKey,
-        path: String,
-        line: Option<u64>,
-        limit: Option<u64>,
-        reply: Reply,
-    ) -> Vec<Effect> {
-        let Some(path) = absolute(&path) else {
-            return vec![Effect::Answer(reply, Err(refusal::relative(&path)))];
-        };
-        let id = self.mint();
-        self.ops
-            .insert(id, Op::Read(Box::new(ReadOp::new(session.clone(), path.clone(), line, limit, reply))));
-        vec![Effect::Disk(id, DiskCmd::Resolve { path, twins: Vec::new() })]
-    }
-
-    /// `fs/write_text_file`.
-    pub fn write(
-        &mut self,
-        session: &SessionKey,
-        path: String,
-        content: String,
-        reply: Reply,
-    ) -> Vec<Effect> {
-        let Some(path) = absolute(&path) else {
-            return vec![Effect::Answer(reply, Err(refusal::relative(&path)))];
-        };
-        let id = self.mint();
-        self.ops.insert(id, Op::Write(Box::new(WriteOp::new(session.clone(), path.clone(), content, reply))));
-        vec![Effect::Disk(id, DiskCmd::Resolve { path, twins: Vec::new() })]
-    }
-
     /// A person wants to see diff number `index` of `count` of a question.
     pub fn show_diff(
         &mut self,
@@ -411,6 +373,13 @@ impl Workspace {
         self.bufs.get(buf).map(|buf| Path::new(&buf.meta.name))
     }
 
+    /// The same, if the session may read that file without being asked about.
+    pub fn buf_text_for(&self, session: &SessionKey, buf: BufId) -> Option<String> {
+        let found = self.bufs.ready(buf)?;
+        let judged = self.roots.judge(session, found.real()?, Path::new(&found.meta.name), false);
+        (judged == Judgement::Inside).then(|| self.buf_text(buf)).flatten()
+    }
+
     /// What a person should know before a change of this file, by its name: that it is not open, or has unsaved lines.
     pub fn note_on(&self, path: &Path) -> Option<String> {
         match self.bufs.named(path) {
@@ -428,7 +397,8 @@ impl Workspace {
     fn ops_of(&self, session: &SessionKey) -> Vec<OpId> {
         let of = |op: &Op| match op {
             Op::BufName(_) => false,
-            Op::Root(s) => s == session,
+            Op::Root { session: s, .. } => s == session,
+            Op::Admit(a) => a.session == *session,
             Op::Read(r) => r.session == *session,
             Op::Write(w) => w.session == *session,
             Op::Show(s) => s.session == *session,
@@ -444,9 +414,8 @@ impl Workspace {
     /// An earlier write of the same session is, or may be, to the same file. Ids ascend, so nothing waits in a ring.
     fn behind_a_write(&self, id: OpId, session: &SessionKey, real: &Path) -> bool {
         self.ops.range(..id).any(|(_, op)| match op {
-            Op::Write(w) if w.follows().is_none() => {
-                w.session == *session && w.real().is_none_or(|r| r == real)
-            }
+            Op::Admit(a) => a.session == *session && a.writes() && a.real().is_none_or(|r| r == real),
+            Op::Write(w) => w.follows().is_none() && w.session == *session && w.real() == real,
             _ => false,
         })
     }
@@ -458,7 +427,8 @@ impl Workspace {
                 .ops
                 .iter()
                 .filter(|(_, op)| match op {
-                    Op::BufName(_) | Op::Root(_) => false,
+                    Op::BufName(_) | Op::Root { .. } => false,
+                    Op::Admit(a) => a.waits(),
                     Op::Read(r) => r.waits(),
                     Op::Write(w) => w.waits(),
                     Op::Show(s) => s.waits(),
@@ -468,6 +438,7 @@ impl Workspace {
             let mut moved = false;
             for id in waiting {
                 moved |= match self.ops.remove(&id) {
+                    Some(Op::Admit(admit)) => self.admit_step(id, admit, out),
                     Some(Op::Read(read)) => self.read_step(id, read, out),
                     Some(Op::Write(write)) => self.write_step(id, write, out),
                     Some(Op::Show(show)) => self.show_step(id, show, out),
@@ -483,11 +454,6 @@ impl Workspace {
             }
         }
     }
-}
-
-fn absolute(path: &str) -> Option<PathBuf> {
-    let path = Path::new(path);
-    path.is_absolute().then(|| path.to_owned())
 }
 
 /// The answer to a read.

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 
 /// Plays requests in one turn, allowing every question; returns what the agent saw.
 fn play(editor: &Editor, requests: &[Value]) -> Recorded {
+    play_answering(editor, requests, "allow_once")
+}
+
+fn play_answering(editor: &Editor, requests: &[Value], option: &str) -> Recorded {
     let mut story = vec![auto(), prompt()];
     for request in requests {
         story.extend([request.clone(), answered(request["send"]["id"].clone())]);
@@ -15,12 +19,12 @@ fn play(editor: &Editor, requests: &[Value]) -> Recorded {
     story.push(end_turn());
     let agent = editor.script(&story);
     editor.ask("go");
-    let mut allowed: Vec<Value> = Vec::new();
+    let mut seen: Vec<Value> = Vec::new();
     editor.eventually("the end of the turn", || {
         for question in editor.pending() {
-            if !allowed.contains(&question["id"]) {
-                allowed.push(question["id"].clone());
-                editor.answer(&question, "allow_once");
+            if !seen.contains(&question["id"]) {
+                seen.push(question["id"].clone());
+                editor.answer(&question, option);
             }
         }
         !editor.events("BosunTurnEnd").is_empty()
@@ -118,7 +122,7 @@ fn directories_binaries_and_files_outside_are_distinct_errors() {
     std::fs::write(editor.aside("secret.txt"), "secret\n").expect("a file outside");
     symlink(editor.aside("secret.txt"), editor.path("link.txt")).expect("a link");
     let outside = editor.aside("secret.txt");
-    let record = play(
+    let record = play_answering(
         &editor,
         &[
             read(1, "sub"),
@@ -130,6 +134,7 @@ fn directories_binaries_and_files_outside_are_distinct_errors() {
             write(7, "link.txt", "gone"),
             request(8, "fs/read_text_file", json!({"path": "relative.txt"})),
         ],
+        "reject_once",
     );
     let message = |id| error(&record, id).1;
     assert!(message(1).contains("directory"), "{}", message(1));

@@ -11,9 +11,9 @@ use crate::session::QuestionDiff;
 impl App {
     pub(super) fn action(&mut self, action: Action, now: Millis) -> Vec<Effect> {
         match action {
-            Action::NewSession { session, launch, cwd } => {
+            Action::NewSession { session, launch, cwd, access } => {
                 let agent = self.mint_agent();
-                let mut effects = self.workspace.open_root(&session, cwd.clone());
+                let mut effects = self.workspace.open_roots(&session, cwd.clone(), access);
                 effects.extend(self.sessions.create(session, agent, launch, cwd, now));
                 effects
             }

@@ -34,6 +34,7 @@ impl World {
             session: key(),
             launch: Launch { name: "x".into(), start_timeout_ms: 60_000, ..Launch::default() },
             cwd: "/p".into(),
+            access: AccessRules::default(),
         });
         world.action(Action::ViewOpen { session: key(), buf: BufId(90) });
         let agent = world.agent();

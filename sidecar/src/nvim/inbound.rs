@@ -97,6 +97,7 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
             session: session(&mut t)?,
             cwd: t.path("cwd")?,
             launch: launch(t.table("launch")?)?,
+            access: access(t.table("access")?)?,
         },
         "prompt" => {
             let context = t.list("context")?.into_iter().map(context_item).collect::<Result<_, _>>()?;
@@ -206,6 +207,20 @@ fn saved(mut t: Table) -> Result<NvimEvent, Malformed> {
     };
     let failed = t.list("failed")?.into_iter().map(failure).collect::<Result<_, _>>()?;
     Ok(NvimEvent::Saved { save: t.uint("save")?, failed, busy: t.flag("busy")? })
+}
+
+/// What is absent allows nothing.
+fn access(mut t: Table) -> Result<AccessRules, Malformed> {
+    let root = |v| {
+        let mut t = Table::from(v, "roots")?;
+        Ok(RootRule { path: t.path("path")?, write: t.flag("write")? })
+    };
+    Ok(AccessRules {
+        roots: t.list("roots")?.into_iter().map(root).collect::<Result<_, _>>()?,
+        ask_outside: t.flag("ask_outside")?,
+        always_ask: t.texts("always_ask")?,
+        ask_read: t.texts("ask_read")?,
+    })
 }
 
 fn context_item(value: Value) -> Result<ContextItem, Malformed> {

@@ -1,4 +1,4 @@
-//! Questions that wait for a person: permission requests of agents, and the host's own about writes.
+//! Questions that wait for a person: permission requests of agents, and the host's own about writes and paths.
 //!
 //! Owns the queue, the replies owed, and the rule that each is answered exactly once on every way out: by a person, by
 //! a cancel, by the agent taking it back, by the end of the turn, the session or the agent. It never chooses an option
@@ -6,10 +6,11 @@
 
 use serde_json::json;
 
-use crate::effect::{Effect, NvimCmd, QuestionState, Verdict, WriteAsk};
+use crate::effect::{Access, Effect, NvimCmd, QuestionState, Verdict, WriteAsk};
 use crate::model::*;
 use crate::reply::{Reply, WireId};
 
+use super::access::Waiting;
 use super::details;
 use super::display;
 use super::entry::QuestionEntry;
@@ -19,7 +20,7 @@ use super::{Sessions, notify, user_event};
 #[derive(Debug)]
 pub(super) struct Question {
     /// Its id.
-    id: QuestionId,
+    pub(super) id: QuestionId,
     /// Whose.
     pub(super) session: SessionKey,
     /// The process that waits for the answer.
@@ -29,7 +30,7 @@ pub(super) struct Question {
     /// It came during a turn, and goes with it.
     pub(super) in_turn: bool,
     /// What waits for the answer.
-    ask: Ask,
+    pub(super) ask: Ask,
 }
 
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub(super) enum Ask {
     Permission { reply: Reply, card: EntryId },
     /// A write of the workspace.
     Write(Box<WriteAsk>),
+    /// Requests for a path of the workspace.
+    Access(Box<Waiting>),
     /// What becomes of unsaved text before the session's next prompt.
     Unsaved,
 }
@@ -128,6 +131,7 @@ impl Sessions {
         if ask.saves_unsaved {
             body.push("Saving it also writes your own unsaved lines.".to_owned());
         }
+        body.extend(ask.notes.iter().map(|note| display::one_line(note)));
         let option = |id: &str, name: &str, kind| PermissionOption { id: id.into(), name: name.into(), kind };
         let options = vec![
             option("allow", "Allow", OptionKind::AllowOnce),
@@ -265,6 +269,9 @@ impl Sessions {
                 let word = chosen.as_ref().map(|option| option.id.as_str());
                 self.unsaved_decided(&question.session, word, effects);
             }
+            Ask::Access(waiting) => {
+                self.access_answered(&question.session, *waiting, chosen.map(|option| option.kind), effects);
+            }
         }
     }
 
@@ -320,13 +327,14 @@ impl Sessions {
                 Ask::Write(ask) => {
                     effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject })
                 }
+                Ask::Access(waiting) => effects.extend(waiting.decided(Access::Withdrawn)),
                 // The prompt goes back with the queue, on every way that leads here.
                 Ask::Unsaved => {}
             }
         }
     }
 
-    fn record(&mut self, question: &Question, outcome: String) {
+    pub(super) fn record(&mut self, question: &Question, outcome: String) {
         if let Some(i) = self.index(&question.session) {
             self.list[i].transcript.question_outcome(question.entry, outcome);
         }
@@ -361,8 +369,8 @@ impl Sessions {
         let count = diffs.len();
         Some(match &question.ask {
             Ask::Write(ask) => QuestionDiff::Write { ask: (**ask).clone(), count },
-            // The latter has no diff.
-            Ask::Permission { .. } | Ask::Unsaved => {
+            // Only the first has diffs.
+            Ask::Permission { .. } | Ask::Unsaved | Ask::Access(_) => {
                 QuestionDiff::Agent { session: question.session.clone(), diff: diff.clone(), count }
             }
         })

@@ -10,6 +10,7 @@ use crate::effect::SessionState;
 use crate::event::ContextItem;
 use crate::model::*;
 
+use super::access::Decided;
 use super::display;
 use super::transcript::Transcript;
 
@@ -84,6 +85,8 @@ pub(super) struct Session {
     pub(super) transcript: Transcript,
     /// See `Sessions::approved_diffs`; cleared when a turn starts and when it ends.
     pub(super) approved: Vec<Diff>,
+    /// What a person said about paths.
+    pub(super) access: Decided,
     /// The agent's own name and version, once known.
     pub(super) agent_info: String,
     /// The agent takes resources in a prompt.
@@ -121,6 +124,7 @@ impl Session {
             due: None,
             transcript: Transcript::default(),
             approved: Vec::new(),
+            access: Decided::default(),
             agent_info: String::new(),
             embedded_context: false,
             title: None,

@@ -3,6 +3,7 @@
 //! Owns the stage. Effects and entries are told as short lines of text, so that a test reads as what a person sees and
 //! what goes over the wire. Only compiled for tests.
 
+mod access;
 mod answers;
 mod cards;
 mod details;
@@ -225,6 +226,8 @@ impl Stage {
                 Effect::WriteDecided { op, verdict } => {
                     format!("write {}: {}", op.0, verdict != crate::effect::Verdict::Reject)
                 }
+                Effect::AccessDecided { op, access } => format!("access {}: {access:?}", op.0),
+                Effect::AskAccess(ask) => format!("asked again {}", ask.op.0),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
                 Effect::Nvim(NvimCmd::Notify { level, text }) => format!("notify {level}: {text}"),
                 Effect::Nvim(NvimCmd::Groups(groups)) => format!("groups {groups:?}"),

@@ -121,6 +121,7 @@ impl Sessions {
         }
         blocks.extend(sent.iter().cloned());
         session.approved.clear();
+        session.access.turn_over();
         session.transcript.begin_turn(text.clone(), shown);
         session.turn = Some(Turn {
             call,
@@ -209,6 +210,7 @@ impl Sessions {
         self.withdraw(|q| q.session == key && q.in_turn, "withdrawn: the turn ended", effects);
         let session = &mut self.list[i];
         session.approved.clear();
+        session.access.turn_over();
         let stopped =
             matches!(reason, StopReason::Cancelled | StopReason::Error(_) | StopReason::AgentExit(_));
         let data = json!({ "session": key.to_string(), "stop_reason": cause::stop_word(&reason) });

@@ -147,6 +147,11 @@ impl Bufs {
         self.max_bytes
     }
 
+    /// Real paths of the files whose buffers are attached, or are to be.
+    pub fn attached(&self) -> Vec<PathBuf> {
+        self.all.values().filter(|b| b.state != State::Away).filter_map(|b| b.real.clone()).collect()
+    }
+
     /// A loaded buffer, if announced.
     pub fn get(&self, id: BufId) -> Option<&Buf> {
         self.all.get(&id)

@@ -96,7 +96,7 @@ impl Workspace {
     /// Says something of a file in the transcripts of the sessions whose turn runs and that may see it.
     pub(super) fn told(&self, real: &Path, text: &str, out: &mut Vec<Effect>) {
         for session in self.follows.running.iter().filter(|key| self.roots.contains(key, real)) {
-            let cwd = self.roots.of(session).first().map_or(Path::new("/"), PathBuf::as_path);
+            let cwd = self.roots.of(session).first().copied().unwrap_or(Path::new("/"));
             let name = real.strip_prefix(cwd).unwrap_or(real).to_string_lossy();
             let named = |path: &PathBuf| path == real || cwd.join(path) == real;
             let by = match self.follows.named.iter().any(|(key, path)| key == session && named(path)) {
@@ -119,7 +119,7 @@ impl Workspace {
     pub fn watch(&mut self, running: Vec<SessionKey>) -> Option<Effect> {
         self.follows.named.retain(|(key, _)| running.contains(key));
         self.follows.running = running;
-        let of = |key: &SessionKey| self.roots.of(key).to_vec();
+        let of = |key: &SessionKey| -> Vec<PathBuf> { self.roots.of(key).into_iter().map(Path::to_owned).collect() };
         let folders: BTreeSet<PathBuf> =
             self.bufs.mirrored().filter_map(|(_, real)| real.parent().map(Path::to_owned)).collect();
         let trees: BTreeSet<PathBuf> = self.follows.running.iter().flat_map(of).collect();

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::effect::{DiskCmd, Effect};
-use crate::event::{DiskError, DiskResult, PathKind, Stamp};
+use crate::event::{DiskError, DiskResult, PathKind, Resolved, Stamp};
 use crate::model::{OpId, SessionKey};
 use crate::reply::Reply;
 use crate::workspace::bufs::Open;
@@ -16,8 +16,6 @@ use crate::workspace::{Op, READ_CAP, Workspace, content, refusal, unexpected};
 /// What a read waits for.
 #[derive(Debug, PartialEq, Eq)]
 enum Stage {
-    /// Where the path leads.
-    Resolving,
     /// An earlier write, or a mirror that fills.
     Waiting { real: PathBuf, kind: PathKind, stamp: Option<Stamp> },
     /// The disk's text.
@@ -38,20 +36,17 @@ pub struct ReadOp {
 }
 
 impl ReadOp {
-    /// As the agent named it.
-    pub fn path(&self) -> &std::path::Path {
-        &self.path
-    }
-
-    /// A read that has just come in.
+    /// A read whose path has been let in: `path` as the agent named it, `found` where that leads.
     pub fn new(
         session: SessionKey,
         path: PathBuf,
+        found: Resolved,
         line: Option<u64>,
         limit: Option<u64>,
         reply: Reply,
     ) -> Self {
-        Self { session, reply, path, line, limit, stage: Stage::Resolving }
+        let stage = Stage::Waiting { real: found.real, kind: found.kind, stamp: found.stamp };
+        Self { session, reply, path, line, limit, stage }
     }
 
     /// It is to be tried again when something moves.
@@ -81,29 +76,19 @@ impl Workspace {
         out.push(Effect::Answer(op.reply, answer));
     }
 
-    pub(super) fn read_disk(
-        &mut self,
-        id: OpId,
-        mut op: Box<ReadOp>,
-        result: DiskResult,
-        out: &mut Vec<Effect>,
-    ) {
-        let error = match (std::mem::replace(&mut op.stage, Stage::Resolving), result) {
-            (Stage::Resolving, DiskResult::Resolved(Ok(found))) => {
-                if self.roots.contains(&op.session, &found.real) {
-                    op.stage = Stage::Waiting { real: found.real, kind: found.kind, stamp: found.stamp };
-                    self.ops.insert(id, Op::Read(op));
-                    return;
-                }
-                refusal::outside(&op.path, self.roots.of(&op.session))
+    pub(super) fn read_disk(&mut self, id: OpId, op: Box<ReadOp>, result: DiskResult, out: &mut Vec<Effect>) {
+        let error = match (&op.stage, result) {
+            (Stage::Waiting { .. }, _) => {
+                self.ops.insert(id, Op::Read(op));
+                return;
             }
-            (Stage::Resolving, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
             (Stage::Reading { real }, DiskResult::Text(Ok(text))) => {
+                let real = real.clone();
                 return self.serve(*op, &real, Snapshot::from_bytes(&text.text), out);
             }
             (Stage::Reading { real }, DiskResult::Text(Err(e))) => {
                 if e == DiskError::NotFound {
-                    self.known.missing(&op.session, &real);
+                    self.known.missing(&op.session, real);
                 }
                 refusal::disk(&op.path, &e)
             }

@@ -12,7 +12,9 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::effect::{EditCall, NvimCmd};
 use crate::event::{DiskText, Form, PathKind, Resolved, Stamp};
+use crate::reply::Reply;
 
+mod admitting;
 mod attaching;
 mod diffs;
 mod reading;

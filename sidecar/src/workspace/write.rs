@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::effect::{DiskCmd, Effect, NvimCmd, Verdict};
-use crate::event::{DiskError, DiskResult, DiskText, Form, PathKind, Save, Stamp, SwapOwner};
+use crate::event::{DiskError, DiskResult, DiskText, Form, PathKind, Resolved, Save, Stamp, SwapOwner};
 use crate::model::{BufId, OpId, RpcError, SessionKey};
 use crate::reply::Reply;
 use crate::workspace::bufs::Open;
@@ -44,8 +44,6 @@ struct Closed {
 /// What a change waits for.
 #[derive(Debug)]
 enum Stage {
-    /// Where the path leads.
-    Resolving,
     /// Its turn, or a mirror that fills.
     Waiting,
     /// The disk's text; of a file that no buffer holds (`None`), or of this buffer's.
@@ -74,10 +72,8 @@ pub struct WriteOp {
     source: Source,
     /// As the agent named it.
     path: PathBuf,
-    /// Known once resolved.
-    found: Option<(PathBuf, PathKind)>,
-    /// Of the file when the path was resolved.
-    stamp: Option<Stamp>,
+    /// Where it leads, and what was there when that was found out.
+    found: Resolved,
     stage: Stage,
     /// Edits and writes that came back stale.
     tries: u8,
@@ -88,34 +84,28 @@ pub struct WriteOp {
 }
 
 impl WriteOp {
-    /// A write that has just come in.
-    pub fn new(session: SessionKey, path: PathBuf, content: String, reply: Reply) -> Self {
-        Self::with(session, path, Source::Agent { content, reply })
+    /// A write whose path has been let in: `path` as the agent named it, `found` where that leads.
+    pub fn new(session: SessionKey, path: PathBuf, found: Resolved, content: String, reply: Reply) -> Self {
+        Self::with(session, path, found, Source::Agent { content, reply })
     }
 
     /// The file at `real`, which this buffer holds, changed on disk.
     pub fn follow(session: SessionKey, real: PathBuf, buf: BufId) -> Self {
-        let op = Self::with(session, real.clone(), Source::Disk { buf });
-        Self { found: Some((real, PathKind::File)), stage: Stage::Waiting, ..op }
+        let found = Resolved { real: real.clone(), kind: PathKind::File, stamp: None };
+        Self::with(session, real, found, Source::Disk { buf })
     }
 
-    fn with(session: SessionKey, path: PathBuf, source: Source) -> Self {
+    fn with(session: SessionKey, path: PathBuf, found: Resolved, source: Source) -> Self {
         Self {
             session,
             source,
             path,
-            found: None,
-            stamp: None,
-            stage: Stage::Resolving,
+            found,
+            stage: Stage::Waiting,
             tries: 0,
             cancelled: false,
             looked: false,
         }
-    }
-
-    /// As the agent named it.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// The handle of the agent's request, if it is one.
@@ -134,9 +124,9 @@ impl WriteOp {
         }
     }
 
-    /// Where it goes, once that is known.
-    pub fn real(&self) -> Option<&Path> {
-        self.found.as_ref().map(|(real, _)| real.as_path())
+    /// Where it goes.
+    pub fn real(&self) -> &Path {
+        &self.found.real
     }
 
     /// It is to be tried again when something moves.
@@ -172,11 +162,9 @@ impl WriteOp {
 
     /// Done, and there is something new on the disk.
     fn written(self, out: &mut Vec<Effect>) {
-        if let Some(real) = self.real() {
-            let data =
-                serde_json::json!({ "session": self.session.to_string(), "path": real.to_string_lossy() });
-            out.push(Effect::Nvim(NvimCmd::UserEvent { name: "BosunFileWritten".to_owned(), data }));
-        }
+        let path = self.real().to_string_lossy();
+        let data = serde_json::json!({ "session": self.session.to_string(), "path": path });
+        out.push(Effect::Nvim(NvimCmd::UserEvent { name: "BosunFileWritten".to_owned(), data }));
         self.done(out);
     }
 }
@@ -200,13 +188,10 @@ impl Workspace {
 
     /// Finds the live text. The stage is `Waiting`. Returns whether the write went on.
     fn write_begin(&mut self, id: OpId, mut op: Box<WriteOp>, out: &mut Vec<Effect>) -> bool {
-        let Some((real, kind)) = op.found.clone() else {
-            op.refuse(refusal::closed(), out);
-            return true;
-        };
+        let Resolved { real, kind, stamp } = op.found.clone();
         // A change on disk comes first; it waits for no write, because writes wait for it.
         let waits = op.follows().is_none()
-            && (self.behind_a_write(id, &op.session, &real) || self.following(|w| w.real() == Some(&real)));
+            && (self.behind_a_write(id, &op.session, &real) || self.following(|w| w.real() == real));
         let open = if waits { Open::Wait(None) } else { self.bufs.open(&real) };
         match open {
             Open::Wait(buf) => {
@@ -223,7 +208,7 @@ impl Workspace {
                     op.refuse(error, out);
                     return true;
                 };
-                let changed = op.stamp.is_some() && b.meta.stamp.is_some() && op.stamp != b.meta.stamp;
+                let changed = stamp.is_some() && b.meta.stamp.is_some() && stamp != b.meta.stamp;
                 if changed && !op.looked {
                     // The file changed and the editor has not noticed: that comes first.
                     op.looked = true;
@@ -269,7 +254,7 @@ impl Workspace {
 
     /// Reads the file of this buffer, in the buffer's own encoding.
     fn look(&mut self, id: OpId, op: Box<WriteOp>, buf: BufId, out: &mut Vec<Effect>) {
-        let (Some(real), Some(b)) = (op.real().map(Path::to_owned), self.bufs.get(buf)) else {
+        let (real, Some(b)) = (op.real().to_owned(), self.bufs.get(buf)) else {
             return op.refuse(refusal::closed(), out);
         };
         let encodings = b.encodings();
@@ -327,20 +312,9 @@ impl Workspace {
         out: &mut Vec<Effect>,
     ) {
         match (std::mem::replace(&mut op.stage, Stage::Waiting), result) {
-            (Stage::Resolving, DiskResult::Resolved(Ok(found))) => {
-                if self.roots.contains(&op.session, &found.real) {
-                    op.stamp = found.stamp;
-                    op.found = Some((found.real, found.kind));
-                    self.ops.insert(id, Op::Write(op));
-                } else {
-                    let error = refusal::outside(&op.path, self.roots.of(&op.session));
-                    op.refuse(error, out);
-                }
-            }
-            (Stage::Resolving, DiskResult::Resolved(Err(e))) => op.refuse_disk(&e, out),
             (Stage::Reading(Some(buf)), DiskResult::Text(text)) => self.looked(id, op, buf, text, out),
             (Stage::Reading(None), DiskResult::Text(Ok(text))) => {
-                let Some(real) = op.real().map(Path::to_owned) else { return };
+                let real = op.real().to_owned();
                 let disk = Some((Snapshot::from_bytes(&text.text), text.stamp));
                 let dirs = self.swap_dirs.clone();
                 self.write_at(id, op, Stage::Swapping(Closed { disk, form: text.form, swap: None }));

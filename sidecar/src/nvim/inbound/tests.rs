@@ -190,12 +190,19 @@ fn a_session_brings_its_launch_and_a_prompt_its_context() {
         ("start_timeout_ms", 30000.into()),
         ("unsaved", "save".into()),
     ]);
+    let root = map(&[("path", "/ref".into()), ("write", false.into())]);
+    let access = map(&[
+        ("roots", Value::Array(vec![root])),
+        ("ask_outside", true.into()),
+        ("always_ask", list(&["ci/**"])),
+    ]);
     check(
         "new_session",
-        &[("session", "s1".into()), ("cwd", "/p".into()), ("launch", launch)],
+        &[("session", "s1".into()), ("cwd", "/p".into()), ("launch", launch), ("access", access)],
         "Action(NewSession { session: SessionKey(\"s1\"), launch: Launch { name: \"demo\", command: \"bosun\", args: \
          [\"demo-agent\"], env: [(\"A\", Some(\"1\")), (\"B\", None)], cwd: \"/p\", start_timeout_ms: 30000, unsaved: \
-         Save }, cwd: \"/p\" })",
+         Save }, cwd: \"/p\", access: AccessRules { roots: [RootRule { path: \"/ref\", write: false }], ask_outside: true, \
+         always_ask: [\"ci/**\"], ask_read: [] } })",
     );
     let file = map(&[("kind", "file".into()), ("buf", 1.into()), ("path", "/p/a".into())]);
     let selection = map(&[

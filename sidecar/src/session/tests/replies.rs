@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::effect::AccessAsk;
 
 /// Something that may happen at any moment.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ enum Step {
     Cancel(u8),
     Ask(u8, u8),
     Write(u8, u8),
+    Access(u8, u8, bool),
+    AccessOff(u8),
     Answer(u8, u8),
     TakeBack(u8, u8),
     Update(u8, u8),
@@ -45,7 +48,9 @@ fn step() -> impl Strategy<Value = Step> {
         3 => s.clone().prop_map(Cancel),
         6 => (s.clone(), 0..3u8).prop_map(|(s, t)| Ask(s, t)),
         3 => (s.clone(), 0..4u8).prop_map(|(s, op)| Write(s, op)),
-        4 => (0..8u8, 0..6u8).prop_map(|(q, how)| Answer(q, how)),
+        3 => (s.clone(), 0..2u8, any::<bool>()).prop_map(|(s, path, write)| Access(s, path, write)),
+        1 => (0..8u8).prop_map(AccessOff),
+        4 => (0..8u8, 0..8u8).prop_map(|(q, how)| Answer(q, how)),
         1 => (s.clone(), 0..6u8).prop_map(|(s, id)| TakeBack(s, id)),
         4 => (s.clone(), 0..6u8).prop_map(|(s, what)| Update(s, what)),
         2 => (0..30_000u32).prop_map(Tick),
@@ -74,6 +79,8 @@ struct Books {
     /// Writes that wait, by op.
     writes: BTreeMap<u64, u32>,
     hold: bool,
+    /// Requests that wait for a word about their path, by op.
+    accesses: BTreeMap<u64, u32>,
 }
 
 impl Books {
@@ -92,6 +99,7 @@ impl Books {
             cancelled: BTreeMap::new(),
             writes: BTreeMap::new(),
             hold: false,
+            accesses: BTreeMap::new(),
         }
     }
 
@@ -133,6 +141,15 @@ impl Books {
                     let open = self.writes.entry(op.0).or_default();
                     assert!(*open > 0, "a write was decided twice");
                     *open -= 1;
+                }
+                Effect::AccessDecided { op, .. } => {
+                    let open = self.accesses.entry(op.0).or_default();
+                    assert!(*open > 0, "an access was decided twice");
+                    *open -= 1;
+                }
+                Effect::AskAccess(ask) => {
+                    let effects = self.room.ask_access(ask);
+                    self.play(effects);
                 }
                 _ => {}
             }
@@ -204,8 +221,27 @@ impl Books {
                 self.room
                     .ask_write(WriteAsk { session: key(s).clone(), ..write_ask(u64::from(op), "/w/a") }, now)
             }
+            Step::Access(s, path, write) => {
+                self.asked += 1;
+                self.accesses.insert(self.asked, 1);
+                self.room.ask_access(AccessAsk {
+                    op: OpId(self.asked),
+                    session: key(s).clone(),
+                    path: format!("/etc/{path}").into(),
+                    write,
+                    notes: Vec::new(),
+                })
+            }
+            Step::AccessOff(nth) => {
+                let mut waiting = self.accesses.iter().filter(|(_, open)| **open > 0).map(|(op, _)| *op);
+                let Some(op) = waiting.nth(usize::from(nth)) else { return };
+                self.accesses.insert(op, 0);
+                self.room.withdraw_access(OpId(op), "taken back")
+            }
             Step::Answer(q, how) => {
-                let word = ["y", "n", "allow_once", "reject_once", "cancelled", "embed"][usize::from(how)];
+                let words =
+                    ["y", "n", "allow_once", "reject_once", "cancelled", "allow_always", "reject_always", "embed"];
+                let word = words[usize::from(how)];
                 let Some(question) = self.room.questions().get(usize::from(q)).map(|q| q.id) else { return };
                 self.room.answer(question, word, now)
             }
@@ -278,6 +314,7 @@ proptest! {
         }
         prop_assert!(books.answers.values().all(|count| *count == 1), "{:?}", books.answers);
         prop_assert!(books.writes.values().all(|open| *open == 0), "{:?}", books.writes);
+        prop_assert!(books.accesses.values().all(|open| *open == 0), "{:?}", books.accesses);
         prop_assert!(books.room.questions().is_empty());
         for state in books.room.states() {
             prop_assert_eq!(state.state, "dead");

@@ -383,8 +383,8 @@ fn outside_the_roots_nothing_is_written() {
     check(
         all,
         expect![[r#"
-        answer 1: -32603 /etc/x is outside the session's folder (/p); only files below it may be read or written. Start a session in the folder that holds the file
-        answer 2: -32603 /p/link/x is outside the session's folder (/p); only files below it may be read or written. Start a session in the folder that holds the file
+        answer 1: -32603 /etc/x is outside the session's folders (/p); only files below them may be read or written. The setting `roots` adds a folder
+        answer 2: -32603 /p/link/x is outside the session's folders (/p); only files below them may be read or written. The setting `roots` adds a folder
         answer 3: -32602 the path "x" is relative; send an absolute path
     "#]],
     );

@@ -4,7 +4,6 @@
 //! the change is merged with the newer text, and asked about again where both touched the same lines. Called by `write`
 //! and the room.
 
-use std::path::Path;
 
 use super::{Closed, Plan, Stage, WriteOp};
 use crate::effect::{DiskCmd, EditCall, Effect, NvimCmd};
@@ -26,11 +25,8 @@ impl Workspace {
         plan: Box<Plan>,
         out: &mut Vec<Effect>,
     ) -> bool {
-        let Some((real, _)) = op.found.clone() else {
-            op.refuse(refusal::closed(), out);
-            return true;
-        };
-        let behind = op.follows().is_none() && self.following(|w| w.real() == Some(&real));
+        let real = op.real().to_owned();
+        let behind = op.follows().is_none() && self.following(|w| w.real() == real);
         match if behind { Open::Wait(None) } else { self.bufs.open(&real) } {
             Open::Wait(buf) => {
                 if let Some(buf) = buf {
@@ -61,10 +57,11 @@ impl Workspace {
     /// The file is not what it was, or no buffer holds it any more: its text once more.
     pub(super) fn reread(&mut self, id: OpId, mut op: Box<WriteOp>, plan: Box<Plan>, out: &mut Vec<Effect>) {
         op.tries += 1;
-        let Some(real) = op.real().filter(|_| op.tries <= TRIES).map(Path::to_owned) else {
+        if op.tries > TRIES {
             let error = refusal::changed_meanwhile(&op.path);
             return op.refuse(error, out);
-        };
+        }
+        let real = op.real().to_owned();
         if op.cancelled {
             return op.refuse(refusal::cancelled(), out);
         }
@@ -139,9 +136,7 @@ impl Workspace {
         let disk = plan.disk.clone();
         // Once it holds what the file holds it is not modified; nothing is to be done then but to say so.
         let clean = op.follows().is_some() && !save && plan.new == plan.theirs;
-        if let Some((real, _)) = &op.found {
-            self.known.settle(real, &live);
-        }
+        self.known.settle(op.real(), &live);
         out.push(Effect::Nvim(NvimCmd::Edit(EditCall {
             op: id,
             buf,
@@ -173,8 +168,8 @@ impl Workspace {
         match outcome {
             EditOutcome::Done { tick, saved, modified, stamp } => {
                 self.write_landed(&op, &plan, (buf, tick, modified, stamp), (eol, announced));
-                if let (Some(_), Some(real)) = (op.follows(), op.real()) {
-                    self.followed(real, &plan, out);
+                if op.follows().is_some() {
+                    self.followed(op.real(), &plan, out);
                 }
                 if saved { op.written(out) } else { op.done(out) }
             }
@@ -255,19 +250,19 @@ impl Workspace {
     }
 
     pub(super) fn write_known(&mut self, op: &WriteOp, plan: &Plan, text: Snapshot, on_disk: bool) {
-        let Some((real, _)) = &op.found else { return };
+        let real = op.real();
         if op.follows().is_none() {
             self.known.wrote(&op.session, real, plan.theirs.clone(), &plan.new, text);
         }
-        for other in self.ops.values_mut() {
-            if let Op::Write(w) = other
-                && let Some((r, kind)) = &mut w.found
-                && r == real
-                && on_disk
-            {
-                *kind = PathKind::File;
+        for other in self.ops.values_mut().filter(|_| on_disk) {
+            let found = match other {
+                Op::Write(w) => Some(&mut w.found),
+                Op::Admit(a) => a.found(),
+                _ => None,
+            };
+            if let Some(found) = found.filter(|f| f.real == real) {
                 // What it saw of the disk is older than this.
-                w.stamp = None;
+                (found.kind, found.stamp) = (PathKind::File, None);
             }
         }
     }

@@ -104,9 +104,8 @@ impl Workspace {
         closed: Closed,
         out: &mut Vec<Effect>,
     ) {
-        let (Some((real, kind)), Source::Agent { content, .. }) = (op.found.clone(), &op.source) else {
-            return op.refuse(refusal::closed(), out);
-        };
+        let Source::Agent { content, .. } = &op.source else { return op.refuse(refusal::closed(), out) };
+        let (real, kind) = (op.found.real.clone(), op.found.kind);
         let b = buf.and_then(|b| self.bufs.ready(b));
         if let Some(live) = b.map(Buf::snapshot) {
             self.known.settle(&real, &live);
@@ -163,7 +162,7 @@ impl Workspace {
         text: Result<DiskText, DiskError>,
         out: &mut Vec<Effect>,
     ) {
-        let (Some((real, _)), Some(b)) = (op.found.clone(), self.bufs.ready(buf)) else {
+        let (real, Some(b)) = (op.real().to_owned(), self.bufs.ready(buf)) else {
             return op.refuse(refusal::closed(), out);
         };
         let text = match text {
@@ -209,7 +208,7 @@ impl Workspace {
 
     /// Asks a person, or whoever knows that they have agreed.
     pub(super) fn write_ask(&mut self, id: OpId, op: Box<WriteOp>, plan: Plan, out: &mut Vec<Effect>) {
-        let Some((real, _)) = op.found.clone() else { return op.refuse(refusal::closed(), out) };
+        let real = op.real().to_owned();
         let buf = self.bufs.mirrored().find(|(_, at)| *at == real).map(|(id, _)| id);
         let unsaved = buf.and_then(|b| self.bufs.ready(b)).is_some_and(|b| b.meta.modified);
         let wire = |s: &Snapshot| s.wire().text;
@@ -223,7 +222,10 @@ impl Workspace {
         // Where a merge added the person's lines, the agent's own view is what an approval was given for.
         let merged = merge.is_none() && plan.live.as_ref() != Some(&plan.base);
         let sides = merged.then(|| (wire(&plan.base), wire(&plan.theirs)));
-        let notes = notes(&real, &plan);
+        let runs = self.roots.must_ask(&op.session, &real);
+        // A hard link may have led to another name.
+        let runs = runs.or_else(|| self.roots.must_ask(&op.session, &op.path));
+        let notes: Vec<String> = runs.into_iter().chain(notes(&real, &plan)).collect();
         out.push(Effect::AskWrite(WriteAsk {
             op: id,
             session: op.session.clone(),
