@@ -268,6 +268,8 @@ pub struct QuestionState {
     pub files: Vec<String>,
     /// It is about a merge: its diff has a result that can be edited, and saving that answers.
     pub merge: bool,
+    /// The write it is about: a question that takes the place of another is about the same one.
+    pub write: Option<OpId>,
 }
 
 /// Both sides of a diff.

@@ -21,6 +21,7 @@ mod state;
 pub mod transcript;
 mod turn;
 mod updates;
+mod writes;
 
 #[cfg(test)]
 mod tests;

@@ -278,10 +278,12 @@ fn question(q: &QuestionState) -> Value {
         ("options", list(&q.options, option)),
         ("files", strings(&q.files)),
         ("merge", q.merge.into()),
+        ("write", optional(q.write.map(|op| op.0))),
     ])
 }
 
-/// The head, each side in slices, and the end. A side that an open buffer shows is not sent.
+/// The head, each side in slices, and the end. A side that an open buffer shows is not sent. In a merge `new` is the
+/// result, and what both sides started from and the other side are sent too.
 fn diff(d: &DiffTexts) -> Vec<Call> {
     let (old, new) = (if d.buf.is_some() { Vec::new() } else { lines(&d.old) }, lines(&d.new));
     let id = || vec![("question", Value::from(d.question.0)), ("index", Value::from(d.index))];
@@ -294,14 +296,25 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
         ("new_total", new.len().into()),
         ("note", optional(d.note.as_deref())),
     ]);
+    let mut sides = vec![("old", old)];
+    if let Some(merge) = &d.merge {
+        let span = |(first, last): &(usize, usize)| Value::Array(vec![(*first).into(), (*last).into()]);
+        head.extend([
+            ("merge", true.into()),
+            ("conflicts", list(&merge.conflicts, span)),
+            ("eol", (d.new.is_empty() || d.new.ends_with('\n')).into()),
+        ]);
+        sides.extend([("base", lines(&merge.base)), ("theirs", lines(&merge.theirs))]);
+    }
+    sides.push(("new", new));
     let mut out = vec![message("diff", head)];
-    for (side, lines) in [("old", &old), ("new", &new)] {
+    for (side, lines) in &sides {
         let mut start = 0;
         while start < lines.len() {
             let slice = slice(&lines[start..]);
             let mut fields = id();
             fields.extend([
-                ("side", side.into()),
+                ("side", (*side).into()),
                 ("start", start.into()),
                 ("lines", list(slice, |l| Value::from(*l))),
             ]);

@@ -8,6 +8,7 @@ mod cards;
 mod details;
 mod display;
 mod lifecycle;
+mod merges;
 mod messages;
 mod permissions;
 mod replies;
@@ -21,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::entry::{Body, Entry};
 use super::*;
-use crate::effect::{AgentCmd, WriteAsk};
+use crate::effect::{AgentCmd, MergeAsk, Verdict, WriteAsk};
 use crate::reply::{Answer, Reply, WireId};
 
 /// The key of the one session most tests need.
@@ -165,6 +166,12 @@ impl Stage {
         self.play(effects);
     }
 
+    pub(super) fn answer_text(&mut self, question: u64, lines: &[&str], eol: bool) {
+        let lines = lines.iter().map(|line| line.as_bytes().to_vec()).collect();
+        let effects = self.room.answer_text(QuestionId(question), lines, eol, self.now);
+        self.play(effects);
+    }
+
     pub(super) fn ask_write(&mut self, ask: WriteAsk) {
         let effects = self.room.ask_write(ask, self.now);
         self.play(effects);
@@ -191,7 +198,7 @@ impl Stage {
                     }
                 }
                 Effect::Agent(id, cmd) => format!("agent {}: {}", id.0, self.command(cmd)),
-                Effect::WriteDecided { op, allow } => format!("write {}: {allow}", op.0),
+                Effect::WriteDecided { op, verdict } => format!("write {}: {}", op.0, word(&verdict)),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
                 Effect::Nvim(NvimCmd::Notify { level, text }) => format!("notify {level}: {text}"),
                 Effect::Nvim(NvimCmd::Groups(groups)) => format!("groups {groups:?}"),
@@ -249,6 +256,16 @@ impl Stage {
     #[track_caller]
     pub(super) fn check(&self, expected: &[&str]) {
         assert_eq!(self.transcript(), expected);
+    }
+}
+
+fn word(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Text { lines, eol } => {
+            let lines: Vec<_> = lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
+            format!("text {lines:?} {}", if *eol { "eol" } else { "noeol" })
+        }
+        other => format!("{other:?}").to_lowercase(),
     }
 }
 
@@ -355,7 +372,21 @@ pub(super) fn write_ask(op: u64, path: &str) -> WriteAsk {
         path: path.into(),
         live: Some("old\n".into()),
         content: "new\n".into(),
+        merge: None,
+        notes: Vec::new(),
+        must_ask: false,
         buf: Some(BufId(1)),
         saves_unsaved: false,
     }
+}
+
+/// A write whose change meets the person's own at `conflicts` places.
+pub(super) fn merge_ask(op: u64, path: &str, conflicts: usize, from_disk: bool) -> WriteAsk {
+    let merge = MergeAsk {
+        base: "base\n".into(),
+        theirs: "theirs\n".into(),
+        conflicts: (0..conflicts).map(|at| (at, at + 1)).collect(),
+        from_disk,
+    };
+    WriteAsk { merge: Some(merge), ..write_ask(op, path) }
 }

@@ -85,11 +85,14 @@ fn an_edit_names_its_tick_and_how_the_text_ends() {
         eol: false,
         empty: false,
         save: true,
+        disk: Some(Stamp { sec: 5, nsec: 6, size: 7 }),
+        clean: false,
+        recreate: true,
     };
     check(
         NvimCmd::Edit(call),
         "\"edit\", {op=9, buf=3, tick=17, edits=[{whole=false, sl=0, sc=1, el=0, ec=2, lines=[\"b\\0\"]}], \
-         eol=false, empty=false, save=true}",
+         eol=false, empty=false, save=true, disk={sec=5, nsec=6, size=7}, clean=false, recreate=true}",
     );
 }
 
@@ -151,11 +154,14 @@ fn state_and_questions_are_whole_tables() {
         body: vec!["more".into()],
         options: vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: OptionKind::AllowOnce }],
         files: vec!["/p/a".into()],
+        merge: true,
+        write: Some(OpId(9)),
     };
     check(
         NvimCmd::Questions(vec![question]),
         "\"questions\", {list=[{id=4, session=\"s1\", title=\"Edit a\", body=[\"more\"], \
-         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"]}]}",
+         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"], \
+         merge=true, write=9}]}",
     );
     check(NvimCmd::Groups(vec![7, 8]), "\"groups\", {pgids=[7, 8]}");
 }
@@ -187,6 +193,7 @@ fn texts(old: &str, new: &str) -> DiffTexts {
         old: old.into(),
         new: new.into(),
         note: None,
+        merge: None,
     }
 }
 
@@ -206,6 +213,31 @@ fn a_diff_is_a_head_its_sides_and_an_end() {
          \"diff_lines\", {question=2, index=0, side=\"new\", start=0, lines=[\"\"]}\n\
          \"diff_done\", {question=2, index=0}",
     );
+}
+
+#[test]
+fn a_merge_also_carries_what_both_started_from_the_other_side_and_the_places_in_conflict() {
+    let merge = MergeAsk {
+        base: "a\n".into(),
+        theirs: "n\0\nx".into(),
+        conflicts: vec![(0, 1), (2, 2)],
+        from_disk: false,
+    };
+    let d = DiffTexts { buf: Some(BufId(6)), merge: Some(merge), ..texts("a\n", "r\nq") };
+    let head =
+        "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, merge=true";
+    check(
+        NvimCmd::Diff(d.clone()),
+        &format!(
+            "{head}, conflicts=[[0, 1], [2, 2]], eol=false}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"base\", start=0, lines=[\"a\"]}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"theirs\", start=0, lines=[\"n\\0\", \"x\"]}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"new\", start=0, lines=[\"r\", \"q\"]}}\n\
+             \"diff_done\", {{question=2, index=0}}",
+        ),
+    );
+    let closed = calls(NvimCmd::Diff(DiffTexts { buf: None, ..d }), GROUPS);
+    assert_eq!(closed.len(), 6, "the person's text is sent when no buffer shows it");
 }
 
 #[test]
