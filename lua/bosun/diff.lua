@@ -241,6 +241,7 @@ end
 local group = api.nvim_create_augroup('bosun.diff', {})
 
 local function go_when_free()
+  if view and sides.astray(view) then return M.hide() end
   if view and view.gone then M.on_questions() end
 end
 

@@ -74,9 +74,10 @@ end
 
 --- Takes away what a window may have from the one it was split off.
 function M.plain(win)
-  for name, value in pairs({ winfixbuf = false, winfixheight = false, winfixwidth = false, winbar = '' }) do
-    display.win_option(win, name, value)
+  for _, name in ipairs({ 'winfixbuf', 'winfixheight', 'winfixwidth', 'diff', 'scrollbind', 'cursorbind' }) do
+    display.win_option(win, name, false)
   end
+  display.win_option(win, 'winbar', '')
 end
 
 --- What a view remembers of where the person was; leaves insert mode. `origin`: the window to go back to when it is

@@ -301,6 +301,7 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
         let span = |(first, last): &(usize, usize)| Value::Array(vec![(*first).into(), (*last).into()]);
         head.extend([
             ("merge", true.into()),
+            ("from_disk", merge.from_disk.into()),
             ("conflicts", list(&merge.conflicts, span)),
             ("eol", (d.new.is_empty() || d.new.ends_with('\n')).into()),
         ]);

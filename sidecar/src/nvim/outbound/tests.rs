@@ -225,7 +225,8 @@ fn a_merge_also_carries_what_both_started_from_the_other_side_and_the_places_in_
     };
     let d = DiffTexts { buf: Some(BufId(6)), merge: Some(merge), ..texts("a\n", "r\nq") };
     let head =
-        "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, merge=true";
+        "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, merge=true, \
+                from_disk=false";
     check(
         NvimCmd::Diff(d.clone()),
         &format!(
