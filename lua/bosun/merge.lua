@@ -23,8 +23,12 @@ local sides = require('bosun.sides')
 --   gone      the question is not asked any more, and the person is at work in the tab
 local view = nil
 
--- By write: a result that was begun: { lines, eol, conflicts, question }.
+-- By write: a result that was begun: { lines, eol, conflicts, question, path, settled }. `settled`: when its write was
+-- first seen to be asked about no more, in `uv.now()` milliseconds.
 local kept = {}
+
+-- A result is kept that long after it answered: where the text moved on meanwhile the person is asked again.
+local LINGER_MS = 60000
 
 local ROLES = { 'base', 'yours', 'theirs' }
 
@@ -32,11 +36,11 @@ local function questions() return require('bosun.questions') end
 
 -- Remembers what the person has made of the result.
 local function keep(v)
-  local buf = v.bufs.result
-  if v.answered or v.gone or not v.write or not result.text(buf) then return end
+  local text = v.write and result.text(v.bufs.result)
+  if not text or v.gone then return end
   kept[v.write] = nil
-  if result.edited(buf) then
-    kept[v.write] = vim.tbl_extend('error', result.text(buf), { question = v.question })
+  if v.answered or result.edited(v.bufs.result) then
+    kept[v.write] = vim.tbl_extend('error', text, { question = v.question, path = v.path })
   end
 end
 
@@ -97,7 +101,6 @@ local function answer_text(v, lines, eol)
     v.answered = false
     return display.notify('the answer could not be given; the result is kept', 'error')
   end
-  kept[v.write or 0] = nil
   vim.schedule(function()
     if view == v then M.hide() end
   end)
@@ -239,6 +242,8 @@ local function fill_result(v)
   local buf = v.bufs.result
   local from = { lines = v.incoming, eol = v.eol ~= false, conflicts = v.conflicts }
   local begun = kept[v.write or 0]
+  -- Numbers of writes begin again with a new sidecar.
+  if begun and begun.path ~= v.path then begun = nil end
   if v.renewed and result.edited(buf) then
     result.renew(buf, from)
     display.notify('the text moved on: your result is kept, `:e` starts again from the new one', 'warn')
@@ -320,8 +325,10 @@ local function forget_settled()
   for _, q in ipairs(require('bosun.state').questions or {}) do
     if q.write then alive[q.write] = true end
   end
-  for write in pairs(kept) do
-    if not alive[write] then kept[write] = nil end
+  uv.update_time()
+  for write, begun in pairs(kept) do
+    begun.settled = not alive[write] and (begun.settled or uv.now()) or nil
+    if begun.settled and uv.now() - begun.settled > LINGER_MS then kept[write] = nil end
   end
 end
 

@@ -61,6 +61,8 @@ pub struct MergeAsk {
     pub base: String,
     /// The other side's text.
     pub theirs: String,
+    /// What would land, byte for byte, with LF: a person may edit it, and what they leave as it is must come back so.
+    pub result: Vec<u8>,
     /// Lines of the result (`WriteAsk::content`) that are in conflict: zero-based, end exclusive, ascending. An empty
     /// span stands where the person deleted lines.
     pub conflicts: Vec<(usize, usize)>,

@@ -385,6 +385,7 @@ pub(super) fn merge_ask(op: u64, path: &str, conflicts: usize, from_disk: bool) 
     let merge = MergeAsk {
         base: "base\n".into(),
         theirs: "theirs\n".into(),
+        result: b"new\n".to_vec(),
         conflicts: (0..conflicts).map(|at| (at, at + 1)).collect(),
         from_disk,
     };

@@ -220,12 +220,12 @@ fn a_merge_also_carries_what_both_started_from_the_other_side_and_the_places_in_
     let merge = MergeAsk {
         base: "a\n".into(),
         theirs: "n\0\nx".into(),
+        result: b"r\n\xff".to_vec(),
         conflicts: vec![(0, 1), (2, 2)],
         from_disk: false,
     };
-    let d = DiffTexts { buf: Some(BufId(6)), merge: Some(merge), ..texts("a\n", "r\nq") };
-    let head =
-        "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, merge=true, \
+    let d = DiffTexts { buf: Some(BufId(6)), merge: Some(merge), ..texts("a\n", "r\n\u{fffd}") };
+    let head = "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, merge=true, \
                 from_disk=false";
     check(
         NvimCmd::Diff(d.clone()),
@@ -233,7 +233,7 @@ fn a_merge_also_carries_what_both_started_from_the_other_side_and_the_places_in_
             "{head}, conflicts=[[0, 1], [2, 2]], eol=false}}\n\
              \"diff_lines\", {{question=2, index=0, side=\"base\", start=0, lines=[\"a\"]}}\n\
              \"diff_lines\", {{question=2, index=0, side=\"theirs\", start=0, lines=[\"n\\0\", \"x\"]}}\n\
-             \"diff_lines\", {{question=2, index=0, side=\"new\", start=0, lines=[\"r\", \"q\"]}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"new\", start=0, lines=[\"r\", [255]]}}\n\
              \"diff_done\", {{question=2, index=0}}",
         ),
     );
