@@ -109,6 +109,70 @@ fn a_hunk_taken_in_the_result_and_written_is_on_the_screen_and_on_disk() {
 }
 
 #[test]
+fn a_written_result_keeps_bytes_that_are_not_utf8_and_a_missing_last_newline() {
+    let editor = Setup::new().start();
+    let odd = |third: &str, fourth: &[u8], last: &str| {
+        [b"one\ntwo\n", third.as_bytes(), b"\n", fourth, b"\nfive\nsix\nseven\neight\n", last.as_bytes()]
+            .concat()
+    };
+    let bytes = b"fo\xffur".as_slice();
+    std::fs::write(editor.path("a.txt"), odd("three", bytes, "nine")).expect("a file");
+    let buf = editor.edit("a.txt");
+    editor.lua("vim.cmd('edit ++enc=utf-8 ++bad=keep'); vim.v.errmsg = ''", &[]);
+    let (read_it, go) = (editor.aside("read"), editor.aside("go"));
+    let theirs = String::from_utf8_lossy(&odd("the agent's three", bytes, "the agent's nine")).into_owned();
+    let agent = editor.script(&[
+        auto(),
+        prompt(),
+        read(1, "a.txt"),
+        answered(1),
+        touch(&read_it),
+        gate(&go),
+        write(2, "a.txt", &theirs),
+        answered_with(2, json!({"result": {}})),
+        end_turn(),
+    ]);
+    editor.ask("change three and nine");
+    editor.await_file(&read_it);
+    editor.input("3Gccmy three<Esc>");
+    editor.eventually("the typed line", || editor.lines(buf)[2] == "my three");
+    editor.open_gate(&go);
+    editor.await_pending(1);
+    let result = open(&editor);
+    editor.input("do");
+    editor.eventually("the agent's line", || editor.lines(result)[2] == "the agent's three");
+    editor.input(":w<CR>");
+    await_closed(&editor);
+    assert_eq!(editor.turn_end(1), "end_turn");
+    assert_eq!(editor.disk("a.txt"), odd("the agent's three", bytes, "the agent's nine"));
+    editor.assert_sound(&agent);
+}
+
+#[test]
+fn a_line_typed_while_the_result_is_open_is_not_lost_by_writing_it() {
+    let conflict = conflict(&landing());
+    let Conflict { editor, buf, question, .. } = &conflict;
+    let result = open(editor);
+    editor.input("do");
+    editor.eventually("the agent's lines", || {
+        text(editor, result) == with("the agent's three", "the agent's nine")
+    });
+    // In the person's own window beside it, on a line that neither side has changed.
+    editor.input("<C-w>t<C-w>l6Gccmy six<Esc>");
+    editor.eventually("the typed line", || editor.lines(*buf)[5] == "my six");
+    editor.input("<C-w>b<C-w>k");
+    editor.eventually("the result has the focus", || {
+        editor.lua("return vim.api.nvim_get_current_buf()", &[]) == result
+    });
+    // Should the question have been replaced by then, the write is taken once its texts are there.
+    editor.eventually("the answer", || {
+        editor.input("<Esc>:w<CR>");
+        editor.pending().iter().all(|q| q["id"] != question["id"])
+    });
+    conflict.landed(&with("the agent's three", "the agent's nine").replace("six", "my six"));
+}
+
+#[test]
 fn the_first_option_keeps_the_persons_lines_and_the_second_takes_the_agents() {
     for (option, third) in [("ours", "my three"), ("theirs", "the agent's three")] {
         let conflict = conflict(&landing());

@@ -285,8 +285,10 @@ fn question(q: &QuestionState) -> Value {
 /// The head, each side in slices, and the end. A side that an open buffer shows is not sent. In a merge `new` is the
 /// result, and what both sides started from and the other side are sent too.
 fn diff(d: &DiffTexts) -> Vec<Call> {
-    let result = d.merge.as_ref().map_or(d.new.as_bytes(), |merge| &merge.result);
-    let old = if d.buf.is_some() { Vec::new() } else { raw_lines(d.old.as_bytes()) };
+    let merge = d.merge.as_ref();
+    let ours = merge.map_or(d.old.as_bytes(), |merge| &merge.ours);
+    let result = merge.map_or(d.new.as_bytes(), |merge| &merge.result);
+    let old = if d.buf.is_some() { Vec::new() } else { raw_lines(ours) };
     let new = raw_lines(result);
     let id = || vec![("question", Value::from(d.question.0)), ("index", Value::from(d.index))];
     let mut head = id();
@@ -299,7 +301,7 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
         ("note", optional(d.note.as_deref())),
     ]);
     let mut sides = vec![("old", old)];
-    if let Some(merge) = &d.merge {
+    if let Some(merge) = merge {
         let span = |(first, last): &(usize, usize)| Value::Array(vec![(*first).into(), (*last).into()]);
         head.extend([
             ("merge", true.into()),
@@ -307,8 +309,8 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
             ("conflicts", list(&merge.conflicts, span)),
             ("eol", (result.is_empty() || result.ends_with(b"\n")).into()),
         ]);
-        sides.push(("base", raw_lines(merge.base.as_bytes())));
-        sides.push(("theirs", raw_lines(merge.theirs.as_bytes())));
+        sides.push(("base", raw_lines(&merge.base)));
+        sides.push(("theirs", raw_lines(&merge.theirs)));
     }
     sides.push(("new", new));
     let mut out = vec![message("diff", head)];

@@ -383,8 +383,9 @@ pub(super) fn write_ask(op: u64, path: &str) -> WriteAsk {
 /// A write whose change meets the person's own at `conflicts` places.
 pub(super) fn merge_ask(op: u64, path: &str, conflicts: usize, from_disk: bool) -> WriteAsk {
     let merge = MergeAsk {
-        base: "base\n".into(),
-        theirs: "theirs\n".into(),
+        base: b"base\n".to_vec(),
+        ours: b"old\n".to_vec(),
+        theirs: b"theirs\n".to_vec(),
         result: b"new\n".to_vec(),
         conflicts: (0..conflicts).map(|at| (at, at + 1)).collect(),
         from_disk,
