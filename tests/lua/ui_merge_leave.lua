@@ -203,4 +203,19 @@ T['a result that answered is there again when the text had moved on and it is as
   end
 )
 
+for _, keys in ipairs({ 'q', ':bw<CR>', ':bd<CR>', ':tabclose<CR>' }) do
+  T['a result without any line is kept as such by ' .. keys] = ui.with_child(function(c)
+    merge(c)
+    c.input('ggdG')
+    c.input(keys)
+    is_clean(c, keys)
+    c.lua([[vim.api.nvim_set_current_win(home)]])
+    open(c)
+    feed(c)
+    c.input(':w<CR>')
+    equal(answers(c), { {}, { { question = 7, lines = {}, eol = true } } })
+    equal(c.lua([[return vim.v.errmsg]]), '')
+  end)
+end
+
 return ui.main(T)
