@@ -59,7 +59,10 @@ local handlers = {
 }
 
 for _, name in ipairs({ 'diff', 'diff_lines', 'diff_done' }) do
-  handlers[name] = function(m) require('bosun.diff').recv(name, name == 'diff' and clean(m) or m) end
+  handlers[name] = function(m)
+    local shown = require('bosun.merge').is_about(m.question) and 'bosun.merge' or 'bosun.diff'
+    require(shown).recv(name, name == 'diff' and clean(m) or m)
+  end
 end
 
 --- Where errors in Lua are written.

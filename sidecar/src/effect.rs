@@ -91,14 +91,19 @@ pub enum Verdict {
     Text { lines: Vec<Vec<u8>>, eol: bool },
 }
 
-/// What a person needs to decide where both sides changed the same lines. Texts are as in [`WriteAsk`].
+/// What a person needs to decide where both sides changed the same lines. Texts are bytes with LF: what a person leaves
+/// as it is must come back as it was, also where it is not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeAsk {
     /// What both sides started from.
-    pub base: String,
+    pub base: Vec<u8>,
+    /// The person's text.
+    pub ours: Vec<u8>,
     /// The other side's text.
-    pub theirs: String,
-    /// Lines of the result (`WriteAsk::content`) that are in conflict: zero-based, end exclusive, ascending. An empty
+    pub theirs: Vec<u8>,
+    /// What would land: `WriteAsk::content`, byte for byte.
+    pub result: Vec<u8>,
+    /// Lines of the result that are in conflict: zero-based, end exclusive, ascending. An empty
     /// span stands where the person deleted lines.
     pub conflicts: Vec<(usize, usize)>,
     /// The change came from the disk, not as a request of an agent: the question outlives the turn.
@@ -312,6 +317,8 @@ pub struct QuestionState {
     pub files: Vec<String>,
     /// It is about a merge: its diff has a result that can be edited, and saving that answers.
     pub merge: bool,
+    /// The write it is about: a question that takes the place of another is about the same one.
+    pub write: Option<OpId>,
 }
 
 /// Both sides of a diff.

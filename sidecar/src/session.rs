@@ -23,6 +23,7 @@ pub mod transcript;
 mod turn;
 mod unsaved;
 mod updates;
+mod writes;
 
 #[cfg(test)]
 mod tests;

@@ -297,12 +297,18 @@ fn question(q: &QuestionState) -> Value {
         ("options", list(&q.options, option)),
         ("files", strings(&q.files)),
         ("merge", q.merge.into()),
+        ("write", optional(q.write.map(|op| op.0))),
     ])
 }
 
-/// The head, each side in slices, and the end. A side that an open buffer shows is not sent.
+/// The head, each side in slices, and the end. A side that an open buffer shows is not sent. In a merge `new` is the
+/// result, and what both sides started from and the other side are sent too.
 fn diff(d: &DiffTexts) -> Vec<Call> {
-    let (old, new) = (if d.buf.is_some() { Vec::new() } else { lines(&d.old) }, lines(&d.new));
+    let merge = d.merge.as_ref();
+    let ours = merge.map_or(d.old.as_bytes(), |merge| &merge.ours);
+    let result = merge.map_or(d.new.as_bytes(), |merge| &merge.result);
+    let old = if d.buf.is_some() { Vec::new() } else { raw_lines(ours) };
+    let new = raw_lines(result);
     let id = || vec![("question", Value::from(d.question.0)), ("index", Value::from(d.index))];
     let mut head = id();
     head.extend([
@@ -313,16 +319,29 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
         ("new_total", new.len().into()),
         ("note", optional(d.note.as_deref())),
     ]);
+    let mut sides = vec![("old", old)];
+    if let Some(merge) = merge {
+        let span = |(first, last): &(usize, usize)| Value::Array(vec![(*first).into(), (*last).into()]);
+        head.extend([
+            ("merge", true.into()),
+            ("from_disk", merge.from_disk.into()),
+            ("conflicts", list(&merge.conflicts, span)),
+            ("eol", (result.is_empty() || result.ends_with(b"\n")).into()),
+        ]);
+        sides.push(("base", raw_lines(&merge.base)));
+        sides.push(("theirs", raw_lines(&merge.theirs)));
+    }
+    sides.push(("new", new));
     let mut out = vec![message("diff", head)];
-    for (side, lines) in [("old", &old), ("new", &new)] {
+    for (side, lines) in &sides {
         let mut start = 0;
         while start < lines.len() {
             let slice = slice(&lines[start..]);
             let mut fields = id();
             fields.extend([
-                ("side", side.into()),
+                ("side", (*side).into()),
                 ("start", start.into()),
-                ("lines", list(slice, |l| Value::from(*l))),
+                ("lines", list(slice, |l| raw_line(l))),
             ]);
             out.push(message("diff_lines", fields));
             start += slice.len();
@@ -332,8 +351,21 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
     out
 }
 
+/// Like [`lines`], of a text that may not be UTF-8.
+fn raw_lines(text: &[u8]) -> Vec<&[u8]> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n').collect()
+}
+
+/// Neovim takes msgpack's binary type for a string.
+fn raw_line(line: &[u8]) -> Value {
+    std::str::from_utf8(line).map_or_else(|_| Value::Binary(line.to_vec()), Value::from)
+}
+
 /// As many lines as fit, at least one.
-fn slice<'a, 'b>(lines: &'a [&'b str]) -> &'a [&'b str] {
+fn slice<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] {
     let mut bytes = 0;
     let fit = lines.iter().take_while(|l| {
         bytes += l.len() + 1;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::effect::{Access, AccessAsk, Effect};
 use crate::model::*;
 
-use super::questions::Ask;
+use super::questions::{Ask, Wording};
 use super::{Sessions, display};
 
 /// What a person said about paths; dropped with the session.
@@ -97,7 +97,9 @@ impl Sessions {
         ];
         let AccessAsk { op, path, write, .. } = ask;
         let waiting = Box::new(Waiting { path, write, ops: vec![op], others: Vec::new() });
-        self.put(i, Ask::Access(waiting), title, body, options, Vec::new())
+        let in_turn = self.list[i].turn.is_some();
+        let wording = Wording { title, body, options, diffs: Vec::new() };
+        self.put(i, Ask::Access(waiting), in_turn, wording)
     }
 
     /// A person answered; no option is a refusal.

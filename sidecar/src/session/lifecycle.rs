@@ -214,7 +214,7 @@ impl Sessions {
 
     fn bury(&mut self, i: usize, exit: &Exit, effects: &mut Vec<Effect>) {
         let key = self.list[i].key.clone();
-        self.withdraw(|q| q.session == key, "withdrawn: the agent ended", effects);
+        self.withdraw_agents(&key, "withdrawn: the agent ended", effects);
         let starting = self.list[i].acp.is_none();
         let lines = cause::exit_lines(exit);
         let name = display::one_line(&self.list[i].launch.name);

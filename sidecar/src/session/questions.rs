@@ -14,7 +14,7 @@ use super::access::Waiting;
 use super::details;
 use super::display;
 use super::entry::QuestionEntry;
-use super::{Sessions, notify, user_event};
+use super::{Sessions, notify, user_event, writes};
 
 /// A question that waits. What is shown of it is in the transcript entry.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ pub(super) struct Question {
     pub(super) ask: Ask,
 }
 
+/// Who waits for the answer.
 #[derive(Debug)]
 pub(super) enum Ask {
     /// An agent's request, and the tool call's card.
@@ -50,6 +51,19 @@ impl Question {
     pub(super) fn before_prompt(&self) -> bool {
         matches!(self.ask, Ask::Unsaved)
     }
+}
+
+/// What a person reads of a question.
+#[derive(Debug)]
+pub(super) struct Wording {
+    /// One line.
+    pub(super) title: String,
+    /// More lines.
+    pub(super) body: Vec<String>,
+    /// What can be chosen, in order.
+    pub(super) options: Vec<PermissionOption>,
+    /// What can be shown side by side.
+    pub(super) diffs: Vec<Diff>,
 }
 
 /// One diff of a question.
@@ -104,68 +118,14 @@ impl Sessions {
             .into_iter()
             .map(|option| PermissionOption { name: display::one_line(&option.name), ..option })
             .collect();
-        self.put(i, Ask::Permission { reply, card }, details.title, details.body, options, details.diffs)
+        let in_turn = self.list[i].turn.is_some();
+        let wording = Wording { title: details.title, body: details.body, options, diffs: details.diffs };
+        self.put(i, Ask::Permission { reply, card }, in_turn, wording)
     }
 
-    /// The host asks about a write. A second question about the same write takes the place of the first.
-    pub fn ask_write(&mut self, ask: WriteAsk, _now: Millis) -> Vec<Effect> {
-        let mut effects = self.withdraw_write(ask.op, "withdrawn: the text changed");
-        // Nobody can answer for a session that is gone or going; the write must not land.
-        let Some(i) = self.index(&ask.session).filter(|i| !self.list[*i].dead && !self.list[*i].cancelling())
-        else {
-            effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject });
-            return effects;
-        };
-        let session = &self.list[i];
-        let shown = ask.path.strip_prefix(&session.cwd).unwrap_or(&ask.path);
-        let title = format!("write {}", display::one_line(&shown.to_string_lossy()));
-        let mut body = Vec::new();
-        if ask.live.is_none() {
-            body.push("This is a new file.".to_owned());
-        }
-        if ask.buf.is_none() {
-            body.push(
-                "It is not open here: it is written to the disk, and `u` cannot take it back.".to_owned(),
-            );
-        }
-        if ask.saves_unsaved {
-            body.push("Saving it also writes your own unsaved lines.".to_owned());
-        }
-        body.extend(ask.notes.iter().map(|note| display::one_line(note)));
-        let option = |id: &str, name: &str, kind| PermissionOption { id: id.into(), name: name.into(), kind };
-        let options = vec![
-            option("allow", "Allow", OptionKind::AllowOnce),
-            option("reject", "Reject", OptionKind::RejectOnce),
-        ];
-        let diff = Diff {
-            path: ask.path.to_string_lossy().into_owned(),
-            old: ask.live.clone(),
-            new: ask.content.clone(),
-        };
-        effects.extend(self.put(i, Ask::Write(Box::new(ask)), title, body, options, vec![diff]));
-        effects
-    }
-
-    /// The write that a question is about is off; nothing is decided, the question just goes. `why` is shown.
-    pub fn withdraw_write(&mut self, op: OpId, why: &str) -> Vec<Effect> {
-        let at = self.questions.iter().position(|q| matches!(&q.ask, Ask::Write(ask) if ask.op == op));
-        if let Some(at) = at {
-            let question = self.questions.remove(at);
-            self.questions_changed = true;
-            self.record(&question, why.to_owned());
-        }
-        self.settle(Vec::new())
-    }
-
-    pub(super) fn put(
-        &mut self,
-        i: usize,
-        ask: Ask,
-        title: String,
-        body: Vec<String>,
-        options: Vec<PermissionOption>,
-        diffs: Vec<Diff>,
-    ) -> Vec<Effect> {
+    /// A new question at the end of the queue and of the transcript of session number `i`.
+    pub(super) fn put(&mut self, i: usize, ask: Ask, in_turn: bool, wording: Wording) -> Vec<Effect> {
+        let Wording { title, body, options, diffs } = wording;
         self.last_question += 1;
         let id = QuestionId(self.last_question);
         let session = &mut self.list[i];
@@ -178,7 +138,7 @@ impl Sessions {
             session: session.key.clone(),
             agent: session.agent,
             entry,
-            in_turn: session.turn.is_some(),
+            in_turn,
             ask,
         });
         self.questions_changed = true;
@@ -201,28 +161,6 @@ impl Sessions {
         self.questions_changed = true;
         let mut effects = Vec::new();
         self.decide(question, verdict, &mut effects);
-        self.settle(effects)
-    }
-
-    /// A person answers a question about a merge with the text that shall be: lines as the API gives them.
-    pub fn answer_text(
-        &mut self,
-        id: QuestionId,
-        lines: Vec<Vec<u8>>,
-        eol: bool,
-        _now: Millis,
-    ) -> Vec<Effect> {
-        let at = self.questions.iter().position(|q| q.id == id && matches!(q.ask, Ask::Write(_)));
-        let Some(at) = at else {
-            return vec![notify("warn", format!("Question {} is not open (any more).", id.0))];
-        };
-        let question = self.questions.remove(at);
-        self.questions_changed = true;
-        self.record(&question, "decided: merged by hand".to_owned());
-        let mut effects = Vec::new();
-        if let Ask::Write(ask) = question.ask {
-            effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Text { lines, eol } });
-        }
         self.settle(effects)
     }
 
@@ -262,7 +200,7 @@ impl Sessions {
                 effects.push(Effect::Answer(reply, Ok(result)));
             }
             Ask::Write(ask) => {
-                let verdict = if allowed { Verdict::Allow } else { Verdict::Reject };
+                let verdict = writes::verdict(&ask, chosen.as_ref());
                 effects.push(Effect::WriteDecided { op: ask.op, verdict });
             }
             Ask::Unsaved => {
@@ -307,6 +245,12 @@ impl Sessions {
             &mut effects,
         );
         self.settle(effects)
+    }
+
+    /// Ends the questions of a session whose agent or turn goes, but for those that it has no part in.
+    pub(super) fn withdraw_agents(&mut self, session: &SessionKey, outcome: &str, effects: &mut Vec<Effect>) {
+        let outlives = |q: &Question| matches!(&q.ask, Ask::Write(ask) if writes::outlives_turn(ask));
+        self.withdraw(|q| &q.session == session && !outlives(q), outcome, effects);
     }
 
     /// Ends all matching questions without a person: agents get `cancelled`, writes do not land.
@@ -356,6 +300,10 @@ impl Sessions {
                 options: entry.options.clone(),
                 files: entry.diffs.iter().map(|diff| display::one_line(&diff.path)).collect(),
                 merge: matches!(&question.ask, Ask::Write(ask) if ask.merge.is_some()),
+                write: match &question.ask {
+                    Ask::Write(ask) => Some(ask.op),
+                    _ => None,
+                },
             })
         };
         self.questions.iter().filter_map(state).collect()

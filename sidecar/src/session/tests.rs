@@ -9,6 +9,7 @@ mod cards;
 mod details;
 mod display;
 mod lifecycle;
+mod merges;
 mod messages;
 mod permissions;
 mod replies;
@@ -23,7 +24,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::entry::{Body, Entry};
 use super::*;
-use crate::effect::{AgentCmd, WriteAsk};
+use crate::effect::{AgentCmd, MergeAsk, Verdict, WriteAsk};
 use crate::reply::{Answer, Reply, WireId};
 
 /// The key of the one session most tests need.
@@ -186,6 +187,12 @@ impl Stage {
         self.play(effects);
     }
 
+    pub(super) fn answer_text(&mut self, question: u64, lines: &[&str], eol: bool) {
+        let lines = lines.iter().map(|line| line.as_bytes().to_vec()).collect();
+        let effects = self.room.answer_text(QuestionId(question), lines, eol, self.now);
+        self.play(effects);
+    }
+
     pub(super) fn ask_write(&mut self, ask: WriteAsk) {
         let effects = self.room.ask_write(ask, self.now);
         self.play(effects);
@@ -223,9 +230,7 @@ impl Stage {
                     }
                 }
                 Effect::Agent(id, cmd) => format!("agent {}: {}", id.0, self.command(cmd)),
-                Effect::WriteDecided { op, verdict } => {
-                    format!("write {}: {}", op.0, verdict != crate::effect::Verdict::Reject)
-                }
+                Effect::WriteDecided { op, verdict } => format!("write {}: {}", op.0, word(&verdict)),
                 Effect::AccessDecided { op, access } => format!("access {}: {access:?}", op.0),
                 Effect::AskAccess(ask) => format!("asked again {}", ask.op.0),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
@@ -286,6 +291,16 @@ impl Stage {
     #[track_caller]
     pub(super) fn check(&self, expected: &[&str]) {
         assert_eq!(self.transcript(), expected);
+    }
+}
+
+fn word(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Text { lines, eol } => {
+            let lines: Vec<_> = lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
+            format!("text {lines:?} {}", if *eol { "eol" } else { "noeol" })
+        }
+        other => format!("{other:?}").to_lowercase(),
     }
 }
 
@@ -399,4 +414,17 @@ pub(super) fn write_ask(op: u64, path: &str) -> WriteAsk {
         notes: Vec::new(),
         must_ask: false,
     }
+}
+
+/// A write whose change meets the person's own at `conflicts` places.
+pub(super) fn merge_ask(op: u64, path: &str, conflicts: usize, from_disk: bool) -> WriteAsk {
+    let merge = MergeAsk {
+        base: b"base\n".to_vec(),
+        ours: b"old\n".to_vec(),
+        theirs: b"theirs\n".to_vec(),
+        result: b"new\n".to_vec(),
+        conflicts: (0..conflicts).map(|at| (at, at + 1)).collect(),
+        from_disk,
+    };
+    WriteAsk { merge: Some(merge), ..write_ask(op, path) }
 }

@@ -242,7 +242,7 @@ impl Sessions {
             (Some(_), _) => return Vec::new(),
             (None, _) => {}
         }
-        self.withdraw(|q| &q.session == key, "cancelled", &mut effects);
+        self.withdraw_agents(key, "cancelled", &mut effects);
         self.return_queue(i, "Cancelled.", &mut effects);
         self.settle(effects)
     }

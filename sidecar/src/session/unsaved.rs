@@ -9,7 +9,7 @@ use crate::model::*;
 
 use super::Sessions;
 use super::display;
-use super::questions::Ask;
+use super::questions::{Ask, Wording};
 
 /// File names in the question; more are counted.
 const NAMES: usize = 20;
@@ -60,7 +60,9 @@ impl Sessions {
             option("embed", "Send their text along"),
             option("leave", "Leave them"),
         ];
-        self.put(i, Ask::Unsaved, title, body, options, Vec::new())
+        let in_turn = self.list[i].turn.is_some();
+        let wording = Wording { title, body, options, diffs: Vec::new() };
+        self.put(i, Ask::Unsaved, in_turn, wording)
     }
 
     /// The person has answered; `None`: by choosing nothing.

@@ -178,6 +178,21 @@ fn outcomes_of_edits_carry_what_belongs_to_them() {
 }
 
 #[test]
+fn a_text_that_answers_keeps_its_bytes() {
+    let lines = vec![Value::from("one"), Value::Binary(b"\xff\0\n".to_vec()), Value::from("")];
+    check(
+        "answer_text",
+        &[("question", 2.into()), ("lines", Value::Array(lines)), ("eol", false.into())],
+        "Action(AnswerText { question: QuestionId(2), lines: [[111, 110, 101], [255, 10, 10], []], eol: false })",
+    );
+    check(
+        "answer_text",
+        &[("question", 2.into()), ("lines", Value::Map(Vec::new())), ("eol", true.into())],
+        "Action(AnswerText { question: QuestionId(2), lines: [], eol: true })",
+    );
+}
+
+#[test]
 fn a_session_brings_its_launch_and_a_prompt_its_context() {
     let env =
         Value::Array(vec![map(&[("name", "A".into()), ("value", "1".into())]), map(&[("name", "B".into())])]);

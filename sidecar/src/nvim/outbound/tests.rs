@@ -156,12 +156,14 @@ fn state_and_questions_are_whole_tables() {
         body: vec!["more".into()],
         options: vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: OptionKind::AllowOnce }],
         files: vec!["/p/a".into()],
-        merge: false,
+        merge: true,
+        write: Some(OpId(9)),
     };
     check(
         NvimCmd::Questions(vec![question]),
         "\"questions\", {list=[{id=4, session=\"s1\", title=\"Edit a\", body=[\"more\"], \
-         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"], merge=false}]}",
+         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"], \
+         merge=true, write=9}]}",
     );
     check(NvimCmd::Groups(vec![7, 8]), "\"groups\", {pgids=[7, 8]}");
 }
@@ -217,6 +219,34 @@ fn a_diff_is_a_head_its_sides_and_an_end() {
          \"diff_lines\", {question=2, index=0, side=\"new\", start=0, lines=[\"\"]}\n\
          \"diff_done\", {question=2, index=0}",
     );
+}
+
+#[test]
+fn a_merge_also_carries_what_both_started_from_the_other_side_and_the_places_in_conflict() {
+    let merge = MergeAsk {
+        base: b"a\n".to_vec(),
+        ours: b"o\xfe\n".to_vec(),
+        theirs: b"n\0\nx".to_vec(),
+        result: b"r\n\xff".to_vec(),
+        conflicts: vec![(0, 1), (2, 2)],
+        from_disk: false,
+    };
+    let d = DiffTexts { buf: Some(BufId(6)), merge: Some(merge), ..texts("a\n", "r\n\u{fffd}") };
+    let head = "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, merge=true, \
+                from_disk=false";
+    check(
+        NvimCmd::Diff(d.clone()),
+        &format!(
+            "{head}, conflicts=[[0, 1], [2, 2]], eol=false}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"base\", start=0, lines=[\"a\"]}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"theirs\", start=0, lines=[\"n\\0\", \"x\"]}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"new\", start=0, lines=[\"r\", [255]]}}\n\
+             \"diff_done\", {{question=2, index=0}}",
+        ),
+    );
+    let closed = DiffTexts { buf: None, ..d };
+    let ours = "\"diff_lines\", {question=2, index=0, side=\"old\", start=0, lines=[[111, 254]]}";
+    assert!(show(NvimCmd::Diff(closed)).contains(ours), "the person's text is sent when no buffer shows it");
 }
 
 #[test]

@@ -214,8 +214,10 @@ impl Workspace {
         let wire = |s: &Snapshot| s.wire().text;
         let conflicts: Vec<_> = plan.conflicts.iter().map(|s| (s.start, s.end)).collect();
         let merge = (!conflicts.is_empty()).then(|| MergeAsk {
-            base: wire(&plan.base),
-            theirs: wire(&plan.with_theirs),
+            base: plan.base.bytes(),
+            ours: plan.live.as_ref().map(Snapshot::bytes).unwrap_or_default(),
+            theirs: plan.with_theirs.bytes(),
+            result: plan.new.bytes(),
             conflicts,
             from_disk: op.follows().is_some(),
         });
