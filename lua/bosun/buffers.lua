@@ -162,7 +162,8 @@ function M.slice(message)
   end
 end
 
-local OPTIONS = { 'fileformat', 'fileencoding', 'bomb', 'endofline', 'buftype' }
+local OPTIONS =
+  { 'fileformat', 'fileencoding', 'bomb', 'binary', 'endofline', 'fixendofline', 'buftype' }
 
 local function watch()
   local group = api.nvim_create_augroup('bosun.buffers', {})
