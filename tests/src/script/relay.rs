@@ -24,7 +24,7 @@ pub fn pass_on(socket: &Path, mut ask: impl FnMut(Value) -> Result<Value, String
     Ok(())
 }
 
-/// The test's end. Dropping it lets the story go on.
+/// The test's end.
 pub struct Relay {
     listener: UnixListener,
     stream: Option<BufReader<UnixStream>>,
@@ -77,6 +77,11 @@ impl Relay {
             Some(error) => Err(error.clone()),
             None => Ok(answer["result"].clone()),
         }
+    }
+
+    /// Lets the story go on; so does the end of the relay.
+    pub fn hang_up(&mut self) {
+        self.stream = None;
     }
 
     /// Reads a file as the agent: its text, or the error.

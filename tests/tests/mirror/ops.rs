@@ -103,9 +103,9 @@ fn range(d: &mut Dice) -> String {
     }
 }
 
-fn substitute(d: &mut Dice) -> String {
+fn substitute(d: &mut Dice, range: &str) -> String {
     let with = d.of(&["X", "", "\\r", "<&>", "\\n", "\\U&", "\\r\\r", "é"]);
-    format!("{}s/{}/{with}/{}", range(d), d.of(PATTERNS), d.of(&["", "g"]))
+    format!("{range}s/{}/{with}/{}", d.of(PATTERNS), d.of(&["", "g"]))
 }
 
 fn global(d: &mut Dice) -> String {
@@ -223,7 +223,7 @@ fn open(d: &mut Dice) -> Op {
 
 fn diff(d: &mut Dice) -> Op {
     let act = d.of(&["%diffput", "%diffget", "diffput", "diffget", "1,5diffput", "3,$diffget"]);
-    Op::Ex(format!("only\ndiffthis\nvsplit {}\ndiffthis\n{act}\ndiffoff!\nonly", d.of(&["a.txt", "dos.txt", "empty.txt", "newline.txt"])))
+    Op::Ex(format!("only\ndiffthis\nvsplit {}\ndiffthis\nsilent! {act}\ndiffoff!\nonly", d.of(&["a.txt", "dos.txt", "empty.txt", "newline.txt"])))
 }
 
 fn plugin(d: &mut Dice) -> Op {
@@ -279,8 +279,15 @@ pub fn next(d: &mut Dice, lines: usize, bytes: usize, large: bool) -> Op {
     match d.below(40) {
         0..5 => Op::Keys(format!("{}<Esc>", typing(d).concat())),
         5..8 => Op::Typed(typing(d)),
-        8 => Op::Preview { line: substitute(d), done: d.flip() },
-        9..12 => Op::Ex(substitute(d)),
+        8 => {
+            // Not beyond the last line: Neovim would ask whether to swap a backwards range.
+            let range = d.of(&["%", "", "$"]);
+            Op::Preview { line: substitute(d, range), done: d.flip() }
+        }
+        9..12 => {
+            let range = range(d);
+            Op::Ex(substitute(d, &range))
+        }
         12..14 => Op::Ex(global(d)),
         14..20 => history(d),
         20..23 => registers(d),
