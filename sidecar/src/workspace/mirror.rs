@@ -17,8 +17,8 @@ pub enum Lost {
     /// The event does not fit the text: something was missed.
     Misfit,
     /// The event has two meanings, and only a slice tells which it is. What is left is one empty line, as the editor
-    /// shows also a buffer without any. Or lines came before the first of a buffer without any: Vim's `:append` takes
-    /// the empty line away without an event, `O` does not.
+    /// shows also a buffer without any. Or lines came to one empty line: `:append` and `:diffput` take that away without
+    /// an event, `O` does not.
     InDoubt,
 }
 
@@ -89,8 +89,7 @@ impl Mirror {
     }
 
     fn splice_whole(&mut self, first: usize, last: Option<usize>, lines: &[Vec<u8>]) -> Result<(), Lost> {
-        let none = self.known() == 0;
-        if none {
+        if self.known() == 0 {
             // Neovim shows a buffer without lines as one empty line, and its events count that one.
             self.rope = Rope::from_str("\n");
         }
@@ -99,9 +98,9 @@ impl Mirror {
         if first > last || last > known {
             return Err(Lost::Misfit);
         }
+        let inserted = first == last && self.rope == "\n";
         self.splice(first, last, lines);
-        let appended = none && last == 0;
-        if appended || self.rope == "\n" { Err(Lost::InDoubt) } else { Ok(()) }
+        if inserted || self.rope == "\n" { Err(Lost::InDoubt) } else { Ok(()) }
     }
 
     fn splice_prefix(&mut self, first: usize, last: Option<usize>, lines: &[Vec<u8>]) {

@@ -148,11 +148,11 @@ impl Play {
 
     fn run(&mut self, op: &Op) {
         self.last.push_back(format!("{op:?}"));
-        if self.last.len() > 12 {
+        if self.last.len() > 24 {
             self.last.pop_front();
         }
         match op {
-            Op::Ex(command) => self.lua("fuzz.ex(...)", command),
+            Op::Ex(command) => self.ex(command),
             Op::Keys(keys) => self.lua("fuzz.keys(...)", keys),
             Op::Lua(code) => self.lua("fuzz.lua(...)", code),
             Op::Typed(pieces) => {
@@ -187,6 +187,21 @@ impl Play {
                 self.settle();
             }
         }
+    }
+
+    /// A command line. Of a file that was created meanwhile Neovim asks, as soon as its window is entered.
+    fn ex(&self, command: &str) {
+        let run = || self.editor.call_within("nvim_exec_lua", &["fuzz.ex(...)".into(), json!([command])], LATE);
+        std::thread::scope(|scope| {
+            let run = scope.spawn(run);
+            while !run.is_finished() {
+                if self.editor.mode().0 == "r?" {
+                    self.editor.input("L");
+                }
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            run.join().expect("the call").unwrap_or_else(|why| panic!("{why}"));
+        });
     }
 
     /// Waits for normal mode. Of a file that was created meanwhile Neovim asks; it is loaded.

@@ -30,25 +30,12 @@ fn an_event_that_leaves_no_line_means_no_line_at_all() {
     check(&m, "x\n");
 }
 
-fn no_line() -> Mirror {
-    let mut m = Mirror::default();
-    m.slice(1, 0, 1, &bytes(&[""]), true);
-    assert!(m.ready());
-    assert_eq!(m.known(), 0);
-    m
-}
-
-#[test]
-fn a_line_opened_below_in_an_empty_buffer_makes_two() {
-    let mut m = no_line();
-    m.lines(Some(2), 1, Some(1), &bytes(&[""]), false).unwrap();
-    check(&m, "\n\n");
-}
-
 #[test]
 fn an_event_with_two_meanings_leaves_nothing_known_until_a_slice_tells() {
     // `O` leaves the empty line that was shown, `:append` takes it away; both say only this.
-    let mut m = no_line();
+    let mut m = Mirror::default();
+    m.slice(1, 0, 1, &bytes(&[""]), true);
+    assert_eq!((m.ready(), m.known()), (true, 0));
     assert_eq!(m.lines(Some(2), 0, Some(0), &bytes(&["x"]), false), Err(Lost::InDoubt));
     assert_eq!((m.ready(), m.known(), m.tick()), (false, 0, 2));
     m.slice(2, 0, 1, &bytes(&["x"]), false);
