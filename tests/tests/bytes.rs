@@ -289,6 +289,25 @@ fn all(named: bool) -> Vec<Case> {
     wanted.flat_map(|encoding| matrix(encoding, named)).collect()
 }
 
+#[test]
+fn the_matrix_says_what_neovim_itself_makes_of_the_same_change() {
+    for named in [false, true] {
+        let cases: Vec<Case> = all(named).into_iter().filter(|case| case.name.ends_with("-Same")).collect();
+        let put = |setup: Setup, case: &Case| setup.file(&case.name, &case.before);
+        let editor = cases.iter().fold(Setup::new(), put).start();
+        for case in &cases {
+            editor.exec(&format!("silent edit {} {}", case.open, case.name));
+            editor.exec("setlocal nofixeol | call setline(2, 'changed') | silent write");
+            assert_eq!(
+                escaped(&editor.disk(&case.name)),
+                escaped(&case.after),
+                "{}, named: {named}",
+                case.name
+            );
+        }
+    }
+}
+
 // B28 B29 B32 B34
 #[test]
 fn a_file_that_is_not_open_keeps_every_byte_that_the_agent_did_not_touch() {
@@ -393,8 +412,10 @@ fn lines_added_after_a_last_line_without_newline_take_the_files_line_ends() {
 #[test]
 fn a_character_that_the_files_encoding_cannot_hold_is_an_error_and_changes_nothing() {
     for open in [false, true] {
-        let files: [(&str, &[u8], &str, &str); 2] =
-            [("latin1.txt", b"caf\xe9\nx\n", "latin1", "café\n"), ("cp1252.txt", b"\x80\nx\n", "cp1252", "€\n")];
+        let files: [(&str, &[u8], &str, &str); 2] = [
+            ("latin1.txt", b"caf\xe9\nx\n", "latin1", "café\n"),
+            ("cp1252.txt", b"\x80\nx\n", "cp1252", "€\n"),
+        ];
         let setup = files.iter().fold(Setup::new(), |setup, (name, bytes, ..)| setup.file(name, bytes));
         let mut bench = Bench::start(setup.init("vim.o.fileencodings = 'ucs-bom,utf-8,latin1'"));
         for (name, bytes, encoding, first) in files {

@@ -17,7 +17,8 @@ pub fn pass_on(socket: &Path, mut ask: impl FnMut(Value) -> Result<Value, String
     let stream = UnixStream::connect(socket).map_err(wrong)?;
     let mut back = stream.try_clone().map_err(wrong)?;
     for line in BufReader::new(stream).lines() {
-        let message = serde_json::from_str(&line.map_err(wrong)?).map_err(|e| format!("the test's line: {e}"))?;
+        let message =
+            serde_json::from_str(&line.map_err(wrong)?).map_err(|e| format!("the test's line: {e}"))?;
         let answer = ask(message)?;
         back.write_all(format!("{answer}\n").as_bytes()).map_err(wrong)?;
     }

@@ -121,13 +121,20 @@ impl Play {
                 return Some((expected.lines, expected.text.len(), expected.name.ends_with("big.txt")));
             }
             if Instant::now() > end {
-                self.fail(&expected.name, &expected.text, &format!("{got:?}"), got.ok().as_deref(), &expected.state);
+                self.fail(
+                    &expected.name,
+                    &expected.text,
+                    &format!("{got:?}"),
+                    got.ok().as_deref(),
+                    &expected.state,
+                );
             }
         }
     }
 
     fn fail(&self, name: &str, expected: &str, got: &str, text: Option<&str>, state: &str) -> ! {
-        let at = text.map_or(0, |text| expected.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count());
+        let at =
+            text.map_or(0, |text| expected.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count());
         let near = |text: &str| {
             let bytes = text.as_bytes();
             let piece = &bytes[at.saturating_sub(30).min(bytes.len())..(at + 60).min(bytes.len())];
@@ -170,7 +177,13 @@ impl Play {
                 if let Some(before) = before {
                     let got = self.relay.read(Path::new(&before.name));
                     if got.as_ref() != Ok(&before.text) {
-                        self.fail(&before.name, &before.text, &format!("{got:?}"), got.ok().as_deref(), "previewed");
+                        self.fail(
+                            &before.name,
+                            &before.text,
+                            &format!("{got:?}"),
+                            got.ok().as_deref(),
+                            "previewed",
+                        );
                     }
                 }
                 self.editor.input(if *done { "<CR>" } else { "<C-c>" });
@@ -191,7 +204,8 @@ impl Play {
 
     /// A command line. Of a file that was created meanwhile Neovim asks, as soon as its window is entered.
     fn ex(&self, command: &str) {
-        let run = || self.editor.call_within("nvim_exec_lua", &["fuzz.ex(...)".into(), json!([command])], LATE);
+        let run =
+            || self.editor.call_within("nvim_exec_lua", &["fuzz.ex(...)".into(), json!([command])], LATE);
         std::thread::scope(|scope| {
             let run = scope.spawn(run);
             while !run.is_finished() {

@@ -70,9 +70,12 @@ pub fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-const WORDS: &[&str] = &["a", "foo", "e", "bar baz", "ü", "漢字", "12", "🙂", "e\u{301}", "\u{2028}", "\u{10FE41}", "  x"];
-const SPECIAL: &[&str] =
-    &["<CR>", "<BS>", "<C-w>", "<C-u>", "<C-t>", "<C-d>", "<Tab>", "<C-v>000", "<C-v>xff", "<C-o>dd", "<C-o>J", "<Up>", "<Left>", "<Del>", "<C-r>\""];
+const WORDS: &[&str] =
+    &["a", "foo", "e", "bar baz", "ü", "漢字", "12", "🙂", "e\u{301}", "\u{2028}", "\u{10FE41}", "  x"];
+const SPECIAL: &[&str] = &[
+    "<CR>", "<BS>", "<C-w>", "<C-u>", "<C-t>", "<C-d>", "<Tab>", "<C-v>000", "<C-v>xff", "<C-o>dd", "<C-o>J",
+    "<Up>", "<Left>", "<Del>", "<C-r>\"",
+];
 const PATTERNS: &[&str] = &["a", "e", "line", "\\d", "^$", "o\\|b", "x", "^", "\\n", "words"];
 const ENTER: &[&str] = &["i", "a", "o", "O", "A", "I", "cc", "S", "C", "R", "s", "cw", "gI", "ggO", "Go"];
 const MOVES: &[&str] = &["gg", "G", "3j", "k", "w", "$", "0", "5G", "10G", "}", "{"];
@@ -109,7 +112,19 @@ fn substitute(d: &mut Dice, range: &str) -> String {
 }
 
 fn global(d: &mut Dice) -> String {
-    let what = d.of(&["d", "normal A!", "normal x", "m0", "t.", "normal yyp", "normal J", "s/a/A/", "j", "normal ddp", "normal O-"]);
+    let what = d.of(&[
+        "d",
+        "normal A!",
+        "normal x",
+        "m0",
+        "t.",
+        "normal yyp",
+        "normal J",
+        "s/a/A/",
+        "j",
+        "normal ddp",
+        "normal O-",
+    ]);
     format!("{}/{}/{what}", d.of(&["g", "v"]), d.of(PATTERNS))
 }
 
@@ -175,8 +190,15 @@ fn lines_op(d: &mut Dice) -> Op {
         1 => format!("{r}t{}", d.of(&["0", "$", "3", "."])),
         2 => format!("{r}{}", d.of(&["sort", "sort!", "sort n", "sort u", "sort /e/"])),
         3 => format!("{r}{}", d.of(&["d", "j", "j!", ">", "<", "retab!", "left 2", "center 40", "right 50"])),
-        4 => format!("{r}!{}", d.of(&["sort", "cat", "tr a-z A-Z", "true", "rev", "printf x", "printf 'a\\nb'"])),
-        5 => format!("{}r {}", d.of(&["", "0", "$"]), d.of(&["a.txt", "no-eol.txt", "empty.txt", "newline.txt", "dos.txt", "none.txt"])),
+        4 => format!(
+            "{r}!{}",
+            d.of(&["sort", "cat", "tr a-z A-Z", "true", "rev", "printf x", "printf 'a\\nb'"])
+        ),
+        5 => format!(
+            "{}r {}",
+            d.of(&["", "0", "$"]),
+            d.of(&["a.txt", "no-eol.txt", "empty.txt", "newline.txt", "dos.txt", "none.txt"])
+        ),
         6 => format!("{}r !printf 'a\\nb'", d.of(&["", "0", "$"])),
         7 => format!("{r}normal {}", d.of(&["Ax", "x", "yyp", "dd", "Oq", "u", "J"])),
         8 => format!("append\n{}\nsecond\n.", d.of(&["first", "", "ü"])),
@@ -186,18 +208,38 @@ fn lines_op(d: &mut Dice) -> Op {
         12 => "%d\nundo".into(),
         13 => "1,2d\nundojoin\ns/$/joined/".into(),
         14 => "%d\nput =''\n1d".into(),
-        _ => format!("{r}y z\n{}put {}z", d.of(&["0", "", "$"]), d.of(&["", "! "])).replace("put ! ", "put! "),
+        _ => {
+            format!("{r}y z\n{}put {}z", d.of(&["0", "", "$"]), d.of(&["", "! "])).replace("put ! ", "put! ")
+        }
     })
 }
 
 fn options(d: &mut Dice) -> Op {
     Op::Ex(
         d.of(&[
-            "setlocal ff=dos", "setlocal ff=unix", "setlocal ff=mac", "setlocal bin", "setlocal nobin", "setlocal eol",
-            "setlocal noeol", "setlocal fixeol", "setlocal nofixeol", "setlocal bomb", "setlocal nobomb",
-            "setlocal fenc=latin1", "setlocal fenc=utf-8", "setlocal noeol nofixeol", "setlocal autoread",
-            "setlocal nomodified", "setlocal modified", "setlocal undolevels=3", "setlocal undolevels=1000",
-            "set ff=dos", "set ff=unix", "set noeol", "set eol",
+            "setlocal ff=dos",
+            "setlocal ff=unix",
+            "setlocal ff=mac",
+            "setlocal bin",
+            "setlocal nobin",
+            "setlocal eol",
+            "setlocal noeol",
+            "setlocal fixeol",
+            "setlocal nofixeol",
+            "setlocal bomb",
+            "setlocal nobomb",
+            "setlocal fenc=latin1",
+            "setlocal fenc=utf-8",
+            "setlocal noeol nofixeol",
+            "setlocal autoread",
+            "setlocal nomodified",
+            "setlocal modified",
+            "setlocal undolevels=3",
+            "setlocal undolevels=1000",
+            "set ff=dos",
+            "set ff=unix",
+            "set noeol",
+            "set eol",
         ])
         .into(),
     )
@@ -215,7 +257,9 @@ fn open(d: &mut Dice) -> Op {
         8 => "edit! ++bad=keep ++enc=utf-8".into(),
         9 => format!("{} {name}", d.of(&["bunload!", "bdelete!", "bwipeout!"])),
         10 => d.of(&["bnext", "bunload!", "bdelete!", "buffer #"]).into(),
-        11 => format!("{} new-{}.txt", d.of(&["saveas!", "file", "edit", "keepalt file", "write!"]), d.below(3)),
+        11 => {
+            format!("{} new-{}.txt", d.of(&["saveas!", "file", "edit", "keepalt file", "write!"]), d.below(3))
+        }
         12 => "edit".into(),
         _ => "bufdo! silent! %s/words/WORDS/".into(),
     })
@@ -223,7 +267,10 @@ fn open(d: &mut Dice) -> Op {
 
 fn diff(d: &mut Dice) -> Op {
     let act = d.of(&["%diffput", "%diffget", "diffput", "diffget", "1,5diffput", "3,$diffget"]);
-    Op::Ex(format!("only\ndiffthis\nvsplit {}\ndiffthis\nsilent! {act}\ndiffoff!\nonly", d.of(&["a.txt", "dos.txt", "empty.txt", "newline.txt"])))
+    Op::Ex(format!(
+        "only\ndiffthis\nvsplit {}\ndiffthis\nsilent! {act}\ndiffoff!\nonly",
+        d.of(&["a.txt", "dos.txt", "empty.txt", "newline.txt"])
+    ))
 }
 
 fn plugin(d: &mut Dice) -> Op {

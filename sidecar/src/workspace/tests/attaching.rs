@@ -189,12 +189,15 @@ fn one_empty_line_is_served_once_the_editor_says_whether_it_is_a_line_at_all() {
     d.change(1, 0, 1, &["x"]).change(1, 0, 1, &[""]).slice(1, 0);
     all += &std::mem::take(&mut d.log);
     all += &d.read("/p/a");
-    check(all, expect![[r#"
+    check(
+        all,
+        expect![[r#"
         slice 1 from 0
         answer 1: {"content":""}
         slice 1 from 0
         answer 2: {"content":"\n"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
