@@ -110,12 +110,14 @@ function M.refresh()
 end
 
 --- Whether the buffer holds no line at all: zero bytes on disk, while one empty line is a newline. Both look like
---- one empty line, and no offset tells them apart; the count of bytes does.
+--- one empty line, and no offset tells them apart; the count of bytes does. That of the whole text leaves out a newline
+--- that would not be saved, that up to the cursor does not.
 function M.is_empty(buf)
   if api.nvim_buf_line_count(buf) > 1 or api.nvim_buf_get_lines(buf, 0, 1, true)[1] ~= '' then
     return false
   end
-  return api.nvim_buf_call(buf, function() return vim.fn.wordcount().bytes end) == 0
+  local count = api.nvim_buf_call(buf, vim.fn.wordcount)
+  return count.bytes == 0 and (count.cursor_bytes or 0) == 0
 end
 
 -- End of the slice that begins at `start`: as many lines as fit, at least one.
@@ -203,7 +205,7 @@ local function on_changed(args)
   notify('disk_changed', { buf = args.buf })
 end
 
-local OPTIONS = { 'fileformat', 'fileencoding', 'bomb', 'endofline', 'buftype' }
+local OPTIONS = { 'fileformat', 'fileencoding', 'bomb', 'binary', 'endofline', 'fixendofline', 'buftype' }
 
 local function watch()
   local group = api.nvim_create_augroup('bosun.buffers', {})

@@ -11,7 +11,7 @@ local uv = vim.uv
 local stamps = {}
 -- By buffer: the stamp that Neovim itself goes by, where that is another: see `follow`.
 local believed = {}
--- By buffer: whether the file ends in a newline; nil as above.
+-- By buffer: whether the file ends in a newline, or would if there were one; nil as above.
 local eols = {}
 
 local function api_valid(buf) return vim.api.nvim_buf_is_valid(buf) end
@@ -141,16 +141,17 @@ local function spare_question(buf)
   if path then set_mtime(path, believed[buf]) end
 end
 
---- Whether the last line ends in a newline on disk.
+--- Whether the text ends in a newline. 'endofline' says so; where it is off and 'fixendofline' would add one at the
+--- next save, the disk's last byte tells.
 function M.eol(buf)
-  if eols[buf] ~= nil then return eols[buf] end
-  local eol = vim.bo[buf].endofline
-  if not eol and not vim.bo[buf].modified then
-    local disk = bytes_of(vim.api.nvim_buf_get_name(buf))
-    eol = disk ~= nil and disk:sub(-1) == '\n'
+  local o = vim.bo[buf]
+  if o.endofline then return true end
+  if o.binary or not o.fixendofline then return false end
+  if eols[buf] == nil then
+    local disk = not o.modified and bytes_of(vim.api.nvim_buf_get_name(buf)) or ''
+    eols[buf] = disk:sub(-1) == (o.fileformat == 'mac' and '\r' or '\n')
   end
-  eols[buf] = eol
-  return eol
+  return eols[buf]
 end
 
 --- A read or write by which buffer and disk are the same.
@@ -167,7 +168,9 @@ function M.watch()
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, callback = callback })
   end
-  on({ 'BufReadPost', 'BufNewFile' }, function(args) take(args.buf, vim.bo[args.buf].endofline) end)
+  on('BufReadPost', function(args) take(args.buf, vim.bo[args.buf].endofline) end)
+  -- 'endofline' may still say what held for a file that is gone.
+  on('BufNewFile', function(args) take(args.buf, true) end)
   on('BufWritePost', function(args)
     -- `:write other` leaves the buffer's own file as it was.
     if args.match ~= vim.api.nvim_buf_get_name(args.buf) then return end

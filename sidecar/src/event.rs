@@ -169,7 +169,7 @@ pub enum NvimEvent {
     Hello(Hello),
     /// A buffer is loaded, or its facts changed.
     BufMeta(BufMeta),
-    /// Lines changed: `[first, last)` became `lines`. `tick` is `None` for a preview that carries none.
+    /// Lines changed: `[first, last)` became `lines`. `tick` is `None` for a preview, which is no change.
     BufLines {
         buf: BufId,
         tick: Option<u64>,

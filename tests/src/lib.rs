@@ -8,4 +8,5 @@ pub mod script;
 
 pub use editor::{Editor, Scripted, Setup};
 pub use script::record::Recorded;
+pub use script::relay::Relay;
 pub use script::steps;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::effect::{Effect, NvimCmd};
 use crate::event::{BufMeta, PathKind, Resolved, Stamp};
 use crate::model::{BufId, OpId, SessionKey};
-use crate::workspace::mirror::Mirror;
+use crate::workspace::mirror::{Lost, Mirror};
 use crate::workspace::roots::Roots;
 use crate::workspace::text::Snapshot;
 use crate::workspace::unsaved::Unsaved;
@@ -367,11 +367,10 @@ impl Bufs {
         if tick.is_some() {
             buf.meta.modified = true;
         }
-        if buf.mirror.lines(tick, first, last, lines, more).is_err() {
-            tracing::error!(buf = id.0, "a line event does not fit the mirror; it is filled again");
-            let tick = buf.mirror.tick();
-            buf.mirror = Mirror::default();
-            buf.mirror.saw_tick(tick);
+        if let Err(why) = buf.mirror.lines(tick, first, last, lines, more) {
+            if why == Lost::Misfit {
+                tracing::error!(buf = id.0, "a line event does not fit the mirror; it is filled again");
+            }
             buf.state = State::Filling;
             Self::ask(id, buf, out);
         }
