@@ -324,6 +324,11 @@ impl Desk {
                     );
                 }
                 Effect::Nvim(cmd) => self.nvim(cmd),
+                Effect::AskAccess(ask) => {
+                    self.asked.push_back(ask.op);
+                    let verb = if ask.write { "write" } else { "read" };
+                    self.log += &format!("access: {verb} {:?}? {}\n", ask.path, ask.notes.join(" | "));
+                }
                 Effect::Told { text, .. } => self.log += &format!("told {text}\n"),
                 Effect::AskWithdrawn { .. } => self.log += "question withdrawn\n",
                 other => panic!("{other:?}"),

@@ -209,8 +209,10 @@ fn a_write_to_what_can_run_commands_says_so_and_asks_whatever_was_approved() {
     check(
         [d.write("/p/nice.txt", "x"), d.write("/p/sub/.envrc", "y"), d.write("/p/a", "z")].concat(),
         expect![[r#"
-            ask /p/.git/hooks/pre-commit None -> "x", whatever was approved: ["This file can run commands on this machine."]
-            ask /p/plain None -> "y", whatever was approved: ["This file can run commands on this machine."]
+            ask /p/.git/hooks/pre-commit None -> "x"
+              note: This file can run commands on this machine.
+            ask /p/plain None -> "y"
+              note: This file can run commands on this machine.
             ask /p/a None -> "z"
         "#]],
     );

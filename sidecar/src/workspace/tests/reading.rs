@@ -132,9 +132,9 @@ fn each_error_names_the_file_and_the_way_out() {
             answer 5: -32603 /p/latin is in none of the encodings that Neovim would try ('fileencodings')
             answer 6: -32603 /p/huge is too large: 100 bytes, and at most 10 are read; use a command that reads a part of it
             answer 7: -32603 /p/secret: Permission denied (os error 13)
-            answer 8: -32603 /etc/passwd is outside the session's folder (/p); only files below it may be read or written. Start a session in the folder that holds the file
-            answer 9: -32603 /p2/a is outside the session's folder (/p); only files below it may be read or written. Start a session in the folder that holds the file
-            answer 10: -32603 /p/link/passwd is outside the session's folder (/p); only files below it may be read or written. Start a session in the folder that holds the file
+            answer 8: -32603 /etc/passwd is outside the session's folders (/p); only files below them may be read or written. The setting `roots` adds a folder
+            answer 9: -32603 /p2/a is outside the session's folders (/p); only files below them may be read or written. The setting `roots` adds a folder
+            answer 10: -32603 /p/link/passwd is outside the session's folders (/p); only files below them may be read or written. The setting `roots` adds a folder
             answer 11: -32603 /p/bigbuf is too large: it is open with 2000 bytes, and buffers over 1000 bytes are not mirrored; the setting max_buffer_bytes raises this limit
             answer 12: -32602 the path "src/a.rs" is relative; send an absolute path
             answer 13: -32602 the path "" is relative; send an absolute path
