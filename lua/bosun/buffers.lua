@@ -194,6 +194,15 @@ function M.unfollow(buf)
   end
 end
 
+--- The text of that tick is not what is on disk. Undoing a change that came from the disk brings back a text that
+--- Neovim takes for saved.
+function M.unsaved(message)
+  local buf = message.buf
+  if api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_changedtick(buf) == message.tick then
+    vim.bo[buf].modified = true
+  end
+end
+
 -- Neovim noticed that a file changed.
 local function on_changed(args)
   if mirrored[args.buf] == nil then return end

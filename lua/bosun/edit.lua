@@ -281,6 +281,8 @@ local function outcome(message)
 
   close_undo_step(buf)
   local put_marks_back = keep_put_marks(buf)
+  -- Undoing it does not bring back what is on disk.
+  if message.disk and not message.save then vim.bo[buf].modified = true end
   local ok, err = change_keeping_jumps(buf, message)
   if not ok then
     put_marks_back()

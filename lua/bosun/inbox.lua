@@ -39,6 +39,7 @@ local handlers = {
   end,
   groups = function(m) require('bosun.rpc').on_groups(m.pgids) end,
   slice = function(m) require('bosun.buffers').slice(m) end,
+  unsaved = function(m) require('bosun.buffers').unsaved(m) end,
   unfollow = function(m) require('bosun.buffers').unfollow(m.buf) end,
   edit = function(m) require('bosun.edit').apply(m) end,
   save_buffers = function(m) require('bosun.saver').save(m) end,

@@ -182,6 +182,8 @@ pub enum NvimCmd {
     Attach { buf: BufId },
     /// Stop its events. Its file is followed no more.
     Detach { buf: BufId },
+    /// The text of that tick is not what is on disk: the buffer is modified, whatever undoing made Neovim think.
+    Unsaved { buf: BufId, tick: u64 },
     /// We do not follow the file of this buffer: it is Neovim's own again.
     Unfollow { buf: BufId },
     /// Ask for lines from `start`, at most 64 KiB of them. `later`: only when the editor is idle.

@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::effect::{DiskCmd, Effect, Verdict};
+use crate::effect::{DiskCmd, Effect, NvimCmd, Verdict};
 use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, Hello, PathKind, Save};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
 use crate::reply::WireId;
@@ -172,6 +172,9 @@ impl Workspace {
         if let Some(path) = self.bufs.meta(meta, op, &self.roots, &mut out) {
             self.ops.insert(op, Op::BufName(buf));
             out.push(Effect::Disk(op, DiskCmd::Resolve { path, twins: Vec::new() }));
+        }
+        if let Some(b) = self.bufs.ready(buf).filter(|b| b.belies()) {
+            out.push(Effect::Nvim(NvimCmd::Unsaved { buf, tick: b.tick() }));
         }
         self.settle(&mut out);
         out

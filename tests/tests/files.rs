@@ -259,16 +259,6 @@ fn crlf_and_a_missing_final_newline_survive_an_edit_of_another_line() {
     assert_eq!(editor.disk("no-eol.txt"), b"A\nb");
 }
 
-#[test]
-fn another_encoding_is_refused_in_words_and_left_alone() {
-    let editor = Setup::new().file("latin.txt", b"caf\xe9\nx\n").start();
-    editor.edit("latin.txt");
-    let record = play(&editor, &[write(1, "latin.txt", "café\ny\n")]);
-    let (_, message) = error(&record, 1);
-    assert!(message.contains("latin1") && message.contains("UTF-8"), "{message}");
-    assert_eq!(editor.disk("latin.txt"), b"caf\xe9\nx\n");
-}
-
 // B122
 #[test]
 fn odd_characters_in_paths_name_the_right_file() {

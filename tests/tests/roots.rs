@@ -302,7 +302,7 @@ fn no_approval_covers_a_write_to_what_can_run_commands() {
         editor.answer(&asks, "allow_once");
         let ours = editor
             .wait_for("the host's question", || editor.pending().into_iter().find(|q| q["id"] != asks["id"]));
-        assert_eq!(ours["title"], format!("write {path}"));
+        assert_eq!(ours["title"], format!("! write {path}"));
         let note = if path.starts_with("ci/") { "always_ask" } else { "can run commands on this machine" };
         assert!(ours["body"].to_string().contains(note), "{ours}");
         editor.answer(&ours, "reject_once");

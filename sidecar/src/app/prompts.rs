@@ -208,7 +208,7 @@ impl App {
             ContextItem::File { buf, path, line } => {
                 let name = self.short(session, Path::new(&path));
                 let uri = crate::uri::file_uri(Path::new(&path));
-                let text = self.workspace.buf_text(buf).filter(|text| text.len() <= EMBED_MAX);
+                let text = self.workspace.buf_text_for(session, buf).filter(|text| text.len() <= EMBED_MAX);
                 let shown = match line {
                     Some(line) => format!("{name}:{}", line + 1),
                     None => name.clone(),

@@ -70,6 +70,9 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
                 Call { kind: Kind::Detach, method: "nvim_buf_detach", args: vec![Value::from(buf.0)] };
             return vec![detach, message("unfollow", vec![("buf", buf.0.into())])];
         }
+        NvimCmd::Unsaved { buf, tick } => {
+            message("unsaved", vec![("buf", buf.0.into()), ("tick", tick.into())])
+        }
         NvimCmd::Unfollow { buf } => message("unfollow", vec![("buf", buf.0.into())]),
         NvimCmd::Diff(texts) => return diff(&texts),
         NvimCmd::Welcome { protocol, version, log } => message(
@@ -125,7 +128,9 @@ fn news(name: &'static str, fields: Fields) -> Call {
 }
 
 fn map(fields: Fields) -> Value {
-    Value::Map(fields.into_iter().map(|(k, v)| (Value::from(k), v)).collect())
+    // A nil would come as `vim.NIL`, which is true in Lua.
+    let there = fields.into_iter().filter(|(_, v)| !v.is_nil());
+    Value::Map(there.map(|(k, v)| (Value::from(k), v)).collect())
 }
 
 fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> Value {

@@ -15,7 +15,7 @@ use crate::effect::{Effect, NvimCmd};
 use crate::event::{BufMeta, PathKind, Resolved, Stamp};
 use crate::model::{BufId, OpId, SessionKey};
 use crate::workspace::mirror::{Lost, Mirror};
-use crate::workspace::roots::Roots;
+use crate::workspace::roots::{Judgement, Roots};
 use crate::workspace::text::Snapshot;
 use crate::workspace::unsaved::Unsaved;
 
@@ -88,8 +88,14 @@ impl Buf {
 
     /// The text on disk, as far as it is known: the buffer was read from it, written to it, or it was looked at.
     pub fn disk(&self) -> Option<&Snapshot> {
-        let current = |stamp: &Option<Stamp>| self.meta.stamp.is_none() || self.meta.stamp == *stamp;
+        let current = |stamp: &Option<Stamp>| self.meta.stamp == *stamp;
         self.disk.as_ref().filter(|(stamp, _)| current(stamp)).map(|(_, text)| text)
+    }
+
+    /// It is not what is on disk, though Neovim says so.
+    pub fn belies(&self) -> bool {
+        let differs = |disk: &Snapshot| *disk != self.snapshot();
+        !self.meta.modified && self.meta.stamp.is_some() && self.ready() && self.disk().is_some_and(differs)
     }
 
     /// Where its name leads.
@@ -106,7 +112,8 @@ impl Buf {
 
     /// An unmodified buffer is what is on disk.
     fn note_disk(&mut self) {
-        if !self.meta.modified && self.ready() {
+        // Undoing may bring back a text that Neovim takes for saved while the disk holds another.
+        if !self.meta.modified && self.ready() && self.disk().is_none() {
             self.disk = Some((self.meta.stamp, self.snapshot()));
         }
     }
@@ -197,10 +204,12 @@ impl Bufs {
         })
     }
 
-    /// The buffers with unsaved text that this session may see, by number.
+    /// The buffers with unsaved text that this session may see without being asked about, by number.
     pub fn modified(&self, session: &SessionKey, roots: &Roots) -> Vec<Unsaved> {
         let inside = self.all.iter().filter_map(|(id, buf)| {
-            let real = buf.real.as_deref().filter(|real| roots.contains(session, real))?;
+            let name = Path::new(&buf.meta.name);
+            let may = |real: &&Path| roots.judge(session, real, name, false) == Judgement::Inside;
+            let real = buf.real.as_deref().filter(may)?;
             let text = buf.ready().then(|| buf.snapshot());
             let name = PathBuf::from(&buf.meta.name);
             buf.meta.modified.then(|| Unsaved { buf: *id, name, real: real.to_owned(), text })

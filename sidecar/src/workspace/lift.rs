@@ -19,10 +19,9 @@ pub struct OddBytes;
 /// The text that `content` means. `base` is what the agent took it from; `bom` and `crlf` are beside the file's text.
 pub fn lift(base: &Snapshot, content: &str, bom: bool, crlf: bool) -> Result<Snapshot, OddBytes> {
     let content = if bom { content.strip_prefix('\u{FEFF}').unwrap_or(content) } else { content };
-    if crlf && content.contains("\r\n") {
-        return Ok(Snapshot::from_wire(&content.replace("\r\n", "\n")));
-    }
-    let new = Snapshot::from_wire(content);
+    // Beside the text of such a file, so not in it.
+    let unix = (crlf && content.contains("\r\n")).then(|| content.replace("\r\n", "\n"));
+    let new = Snapshot::from_wire(unix.as_deref().unwrap_or(content));
     if base.is_empty() || new.is_empty() {
         return Ok(new);
     }
@@ -102,7 +101,7 @@ fn with_bytes(old: &str, new: &str) -> Result<String, OddBytes> {
     let head = shown.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let tail = shown[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
     let middle = &new[head..new.len() - tail];
-    if middle.contains(&'\u{FFFD}') || raw[head..raw.len() - tail].iter().any(|c| text::is_escape(*c)) {
+    if middle.contains(&'\u{FFFD}') {
         return Err(OddBytes);
     }
     Ok(raw[..head].iter().chain(middle).chain(&raw[raw.len() - tail..]).collect())

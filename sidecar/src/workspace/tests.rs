@@ -339,6 +339,7 @@ impl Desk {
     fn nvim(&mut self, cmd: NvimCmd) {
         self.log += &match cmd {
             NvimCmd::Attach { buf } => format!("attach {}\n", buf.0),
+            NvimCmd::Unsaved { buf, .. } => format!("unsaved {}\n", buf.0),
             NvimCmd::Unfollow { buf } => format!("unfollow {}\n", buf.0),
             NvimCmd::Detach { buf } => format!("detach {}\n", buf.0),
             NvimCmd::Slice { buf, start, later } => {

@@ -67,6 +67,8 @@ fn bytes_that_are_not_utf8_come_back_in_lines_that_the_agent_left_alone() {
 fn a_change_at_such_bytes_is_not_guessed() {
     let odd = |base: &[u8], content: &str| lift(&snap(base), content, false, false).map(|s| s.bytes());
     assert_eq!(odd(b"x\xe9y\n", "X\u{FFFD}Y\n"), Err(OddBytes));
+    // Taking them out is no guess.
+    check(b"half \xc3\nx\n", "whole\nx\n", b"whole\nx\n");
     assert_eq!(odd(b"\xe9\n", "\u{FFFD}!\u{FFFD}\n"), Err(OddBytes));
 }
 
