@@ -307,7 +307,11 @@ fn changes_that_neovim_tells_only_in_part_are_read_as_they_are() {
         ("two.txt", vec![ex("%d"), ex("put =''"), ex("undo")], ""),
         ("newline.txt", vec![ex(diffput)], "first\n"),
         ("two.txt", vec![preview("%s/$/\\r/"), ex("normal ggAx")], "firstx\n\n"),
-        ("newline.txt", vec![ex("setlocal bin noeol"), ex("normal ix"), ex("undo"), ex("setlocal eol")], "\n"),
+        (
+            "newline.txt",
+            vec![ex("setlocal bin noeol"), ex("normal ix"), ex("undo"), ex("setlocal eol")],
+            "\n",
+        ),
         (
             "empty.txt",
             vec![ex("setlocal noeol nofixeol"), ex("write!"), ex("setlocal fixeol"), ex("normal ix")],
