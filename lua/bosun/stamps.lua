@@ -154,10 +154,10 @@ function M.eol(buf)
   return eols[buf]
 end
 
---- A read or write by which buffer and disk are the same.
+--- A read or write by which buffer and disk are the same. A file of no bytes lacks no newline.
 local function take(buf, eol)
   stamps[buf], believed[buf] = now(buf), nil
-  eols[buf] = eol
+  eols[buf] = eol or stamps[buf].size == 0
 end
 
 --- Begins to take stamps. Called once, by the plugin file, or by the first session where a plugin manager was late.

@@ -267,13 +267,22 @@ impl Bench {
         }
     }
 
-    /// Nothing went wrong.
-    fn end(mut self) {
+    /// Ends the turn; gives what went wrong.
+    fn finish(mut self) -> Vec<String> {
         self.relay.hang_up();
         assert_eq!(self.editor.turn_end(1), "end_turn");
         self.agent.read().assert_sound();
-        assert!(self.wrong.is_empty(), "{} are wrong:\n{}", self.wrong.len(), self.wrong.join("\n"));
+        self.wrong
     }
+
+    /// Nothing went wrong.
+    fn end(self) {
+        assert_right(&self.finish());
+    }
+}
+
+fn assert_right(wrong: &[String]) {
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 fn message(error: &Value) -> String {
@@ -375,19 +384,22 @@ fn an_empty_file_and_a_lone_newline_stay_what_they_are_in_every_encoding() {
             });
         }
     }
+    let mut wrong = Vec::new();
     for open in [false, true] {
         let mut bench = Bench::with(&cases);
         if open {
             bench.open(&cases);
         }
         cases.iter().for_each(|case| bench.play(case));
-        bench.end();
+        wrong.extend(bench.finish().into_iter().map(|what| format!("open: {open}, {what}")));
     }
+    assert_right(&wrong);
 }
 
 // B32
 #[test]
 fn lines_added_after_a_last_line_without_newline_take_the_files_line_ends() {
+    let mut wrong = Vec::new();
     for open in [false, true] {
         let mut bench = Bench::start(Setup::new().file("dos.txt", "a\r\nb").file("unix.txt", "a\nb"));
         if open {
@@ -404,13 +416,15 @@ fn lines_added_after_a_last_line_without_newline_take_the_files_line_ends() {
                 bench.expect_disk(&what, name, lines.join(end).as_bytes());
             }
         }
-        bench.end();
+        wrong.extend(bench.finish().into_iter().map(|what| format!("open: {open}, {what}")));
     }
+    assert_right(&wrong);
 }
 
 // B35
 #[test]
 fn a_character_that_the_files_encoding_cannot_hold_is_an_error_and_changes_nothing() {
+    let mut wrong = Vec::new();
     for open in [false, true] {
         let files: [(&str, &[u8], &str, &str); 2] = [
             ("latin1.txt", b"caf\xe9\nx\n", "latin1", "café\n"),
@@ -441,8 +455,9 @@ fn a_character_that_the_files_encoding_cannot_hold_is_an_error_and_changes_nothi
             let after = [bytes.split(|b| *b == b'\n').next().unwrap_or_default(), b"\n\xe9\n"].concat();
             bench.expect_disk(&what, name, &after);
         }
-        bench.end();
+        wrong.extend(bench.finish().into_iter().map(|what| format!("open: {open}, {what}")));
     }
+    assert_right(&wrong);
 }
 
 // B37
@@ -492,6 +507,7 @@ fn shape(path: &Path) -> (u32, bool, u64) {
 
 #[test]
 fn mode_symlinks_and_hard_links_survive_in_every_encoding() {
+    let mut wrong = Vec::new();
     for open in [false, true] {
         let cases: Vec<Case> = ENCODINGS
             .iter()
@@ -534,6 +550,7 @@ fn mode_symlinks_and_hard_links_survive_in_every_encoding() {
                 bench.expect_disk(&other, &other, &case.after);
             }
         }
-        bench.end();
+        wrong.extend(bench.finish().into_iter().map(|what| format!("open: {open}, {what}")));
     }
+    assert_right(&wrong);
 }

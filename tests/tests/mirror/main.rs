@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bosun_tests::steps::*;
-use bosun_tests::{Editor, Relay, Setup};
+use bosun_tests::{Editor, Relay, Scripted, Setup};
 use ops::{Dice, Op};
 use serde_json::{Value, json};
 
@@ -85,6 +85,7 @@ struct Expected {
 /// The play: one editor, one agent in one long turn.
 struct Play {
     editor: Editor,
+    agent: Scripted,
     relay: Relay,
     seed: u64,
     /// The last operations, newest last.
@@ -93,6 +94,28 @@ struct Play {
 }
 
 impl Play {
+    /// An agent in the middle of its turn, and `a.txt` on the screen.
+    fn start(seed: u64) -> Self {
+        let mut setup = Setup::new().init(INIT).limit(Duration::from_secs(100)).env("BOSUN_LOG", "warn");
+        for (name, bytes) in ops::files() {
+            setup = setup.file(name, bytes);
+        }
+        let editor = setup.start();
+        editor.edit("a.txt");
+        let mut relay = Relay::listen(editor.aside("relay"));
+        let agent = editor.script(&[auto(), prompt(), bosun_tests::steps::relay(relay.path()), end_turn()]);
+        editor.ask("go");
+        relay.accept();
+        Self { editor, agent, relay, seed, last: VecDeque::new(), done: 0 }
+    }
+
+    /// The turn ends, and all was answered.
+    fn end(mut self) {
+        self.relay.hang_up();
+        assert_eq!(self.editor.turn_end(1), "end_turn");
+        self.agent.read().assert_sound();
+    }
+
     fn look(&self, buf: i64) -> Option<Expected> {
         let aside = self.editor.aside("probe");
         let now = self.editor.lua("return fuzz.look(...)", &[buf.into(), json!(aside)]);
@@ -249,17 +272,7 @@ impl Drop for Play {
 #[test]
 fn whatever_is_done_to_a_buffer_an_agent_reads_what_a_write_would_save() {
     let seed = std::env::var("BOSUN_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(SEED);
-    let mut setup = Setup::new().init(INIT).limit(Duration::from_secs(100)).env("BOSUN_LOG", "warn");
-    for (name, bytes) in ops::files() {
-        setup = setup.file(name, bytes);
-    }
-    let editor = setup.start();
-    editor.edit("a.txt");
-    let mut relay = Relay::listen(editor.aside("relay"));
-    let agent = editor.script(&[auto(), prompt(), bosun_tests::steps::relay(relay.path()), end_turn()]);
-    editor.ask("go");
-    relay.accept();
-    let mut play = Play { editor, relay, seed, last: VecDeque::new(), done: 0 };
+    let mut play = Play::start(seed);
     let mut dice = Dice::new(seed);
     let mut size = play.check(0);
     while play.done < OPERATIONS {
@@ -276,7 +289,48 @@ fn whatever_is_done_to_a_buffer_an_agent_reads_what_a_write_would_save() {
         }
     }
     play.check_all();
-    play.relay.hang_up();
-    assert_eq!(play.editor.turn_end(1), "end_turn");
-    agent.read().assert_sound();
+    play.end();
+}
+
+// B31
+#[test]
+fn changes_that_neovim_tells_only_in_part_are_read_as_they_are() {
+    let ex = |command: &str| Op::Ex(command.into());
+    let preview = |line: &str| Op::Preview { line: line.into(), done: false };
+    let diffput = "diffthis | vsplit two.txt | diffthis | 1diffput | diffoff! | buffer newline.txt";
+    let cases = [
+        ("empty.txt", vec![ex("normal ix"), ex("undo")], ""),
+        ("newline.txt", vec![ex("normal ix"), ex("undo")], "\n"),
+        ("empty.txt", vec![ex("append\nnew\n.")], "new\n"),
+        ("newline.txt", vec![ex("%change\nnew\n.")], "new\n"),
+        ("empty.txt", vec![ex("normal O")], "\n\n"),
+        ("two.txt", vec![ex("%d"), ex("put =''"), ex("undo")], ""),
+        ("newline.txt", vec![ex(diffput)], "first\n"),
+        ("two.txt", vec![preview("%s/$/\\r/"), ex("normal ggAx")], "firstx\n\n"),
+        (
+            "newline.txt",
+            vec![ex("setlocal bin noeol"), ex("normal ix"), ex("undo"), ex("setlocal eol")],
+            "\n",
+        ),
+        (
+            "empty.txt",
+            vec![ex("setlocal noeol nofixeol"), ex("write!"), ex("setlocal fixeol"), ex("normal ix")],
+            "x\n",
+        ),
+        ("no-eol.txt", vec![ex("setlocal eol")], "alpha\nbeta\n"),
+        ("no-eol.txt", vec![ex("setlocal eol"), ex("setlocal noeol nofixeol")], "alpha\nbeta"),
+    ];
+    let mut play = Play::start(0);
+    std::fs::write(play.editor.path("two.txt"), "first\n\n").expect("a file of the project");
+    for (name, changes, expected) in cases {
+        play.run(&ex(&format!("only | edit! {name}")));
+        for op in &changes {
+            play.run(op);
+            play.check(0);
+        }
+        let path = play.editor.path(name);
+        assert_eq!(play.relay.read(&path), Ok(expected.into()), "{name} after {changes:?}");
+        play.run(&ex("bwipeout!"));
+    }
+    play.end();
 }

@@ -137,8 +137,8 @@ fn history(d: &mut Dice) -> Op {
         4 => Op::Keys(d.of(&["g-", "g+", "3g-", "2g+", "U"]).into()),
         5 => Op::Ex(format!("undo {n}")),
         6 => Op::Ex("undo 0".into()),
-        7 => Op::Ex(format!("earlier {}{}", n + 1, d.of(&["", "s", "f"]))),
-        8 => Op::Ex(format!("later {}{}", n + 1, d.of(&["", "s", "f"]))),
+        7 => Op::Ex(format!("earlier {}{}", n + 1, d.of(&["", "f"]))),
+        8 => Op::Ex(format!("later {}{}", n + 1, d.of(&["", "f"]))),
         _ => Op::Keys("99u".into()),
     }
 }
