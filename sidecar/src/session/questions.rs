@@ -72,7 +72,7 @@ pub enum QuestionDiff {
     /// Proposed by an agent: a whole file or a fragment, to be located first. `count`: how many the question has.
     Agent { session: SessionKey, diff: Diff, count: usize },
     /// Exactly what a write would do.
-    Write { ask: WriteAsk, count: usize },
+    Write { ask: Box<WriteAsk>, count: usize },
 }
 
 /// What was chosen of a question's options.
@@ -316,7 +316,7 @@ impl Sessions {
         let diff = diffs.get(index)?;
         let count = diffs.len();
         Some(match &question.ask {
-            Ask::Write(ask) => QuestionDiff::Write { ask: (**ask).clone(), count },
+            Ask::Write(ask) => QuestionDiff::Write { ask: ask.clone(), count },
             // Only the first has diffs.
             Ask::Permission { .. } | Ask::Unsaved | Ask::Access(_) => {
                 QuestionDiff::Agent { session: question.session.clone(), diff: diff.clone(), count }

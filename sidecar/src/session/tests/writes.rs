@@ -14,7 +14,7 @@ fn a_write_is_asked_about_with_what_would_land() {
     let options: Vec<_> = question.options.iter().map(|o| (&*o.id, &*o.name, o.kind.as_str())).collect();
     assert_eq!(options, [("allow", "Allow", "allow_once"), ("reject", "Reject", "reject_once")]);
     let diff = stage.room.question_diff(QuestionId(1), 0);
-    assert_eq!(diff, Some(QuestionDiff::Write { ask, count: 1 }));
+    assert_eq!(diff, Some(QuestionDiff::Write { ask: Box::new(ask), count: 1 }));
     assert_eq!(stage.state(), "waiting");
 }
 
