@@ -11,10 +11,10 @@ mod admit;
 pub mod bufs;
 pub mod edit;
 mod follow;
+mod globs;
 mod known;
 mod lift;
 mod lines;
-mod globs;
 pub mod locate;
 mod merge;
 mod mirror;
@@ -173,6 +173,7 @@ impl Workspace {
             self.ops.insert(op, Op::BufName(buf));
             out.push(Effect::Disk(op, DiskCmd::Resolve { path, twins: Vec::new() }));
         }
+        self.unasked(buf, &mut out);
         if let Some(b) = self.bufs.ready(buf).filter(|b| b.belies()) {
             out.push(Effect::Nvim(NvimCmd::Unsaved { buf, tick: b.tick() }));
         }

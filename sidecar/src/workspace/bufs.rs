@@ -92,10 +92,15 @@ impl Buf {
         self.disk.as_ref().filter(|(stamp, _)| current(stamp)).map(|(_, text)| text)
     }
 
-    /// It is not what is on disk, though Neovim says so.
+    /// It holds what is not on disk: Neovim says so, or does not know it (see [`Self::belies`]).
+    pub fn unsaved(&self) -> bool {
+        self.meta.modified || self.belies()
+    }
+
+    /// It is not what was last on disk, though Neovim says so: undoing does that.
     pub fn belies(&self) -> bool {
-        let differs = |disk: &Snapshot| *disk != self.snapshot();
-        !self.meta.modified && self.meta.stamp.is_some() && self.ready() && self.disk().is_some_and(differs)
+        let differs = |(_, disk): &(_, Snapshot)| *disk != self.snapshot();
+        !self.meta.modified && self.ready() && self.disk.as_ref().is_some_and(differs)
     }
 
     /// Where its name leads.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::effect::{Effect, NvimCmd, WatchWish};
 use crate::model::{BufId, SessionKey};
+use crate::workspace::bufs::Buf;
 use crate::workspace::write::{Plan, WriteOp};
 use crate::workspace::{Op, Workspace};
 
@@ -65,6 +66,21 @@ impl Workspace {
         self.ops.insert(id, Op::Write(Box::new(WriteOp::follow(session, real, buf))));
     }
 
+    /// The buffer holds nothing of a person's any more: a question about its file has nothing left to decide.
+    pub(super) fn unasked(&mut self, buf: BufId, out: &mut Vec<Effect>) {
+        if self.bufs.ready(buf).is_none_or(Buf::unsaved) {
+            return;
+        }
+        let asked = self.ops.iter_mut().find_map(|(id, op)| match op {
+            Op::Write(w) if w.follows() == Some(buf) && w.is_asking() => Some((*id, w)),
+            _ => None,
+        });
+        if let Some((id, op)) = asked {
+            op.begin_again();
+            out.push(Effect::AskWithdrawn { op: id });
+        }
+    }
+
     /// A change on disk that is still on its way.
     pub(super) fn following(&self, which: impl Fn(&WriteOp) -> bool) -> bool {
         self.ops.values().any(|op| matches!(op, Op::Write(w) if w.follows().is_some() && which(w)))
@@ -119,7 +135,9 @@ impl Workspace {
     pub fn watch(&mut self, running: Vec<SessionKey>) -> Option<Effect> {
         self.follows.named.retain(|(key, _)| running.contains(key));
         self.follows.running = running;
-        let of = |key: &SessionKey| -> Vec<PathBuf> { self.roots.of(key).into_iter().map(Path::to_owned).collect() };
+        let of = |key: &SessionKey| -> Vec<PathBuf> {
+            self.roots.of(key).into_iter().map(Path::to_owned).collect()
+        };
         let folders: BTreeSet<PathBuf> =
             self.bufs.mirrored().filter_map(|(_, real)| real.parent().map(Path::to_owned)).collect();
         let trees: BTreeSet<PathBuf> = self.follows.running.iter().flat_map(of).collect();

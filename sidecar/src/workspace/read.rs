@@ -121,7 +121,7 @@ impl Workspace {
                     out.push(Effect::Answer(op.reply, Err(refusal::unavailable(&op.path))));
                     return true;
                 };
-                let (text, modified, encodings) = (b.snapshot(), b.meta.modified, b.encodings());
+                let (text, modified, encodings) = (b.snapshot(), b.unsaved(), b.encodings());
                 if stamp.is_some() && b.meta.stamp.is_some() && stamp != b.meta.stamp {
                     // The file changed and the editor has not noticed. What it will show is served at once.
                     self.follow(buf, out);

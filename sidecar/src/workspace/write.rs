@@ -134,6 +134,11 @@ impl WriteOp {
         matches!(self.stage, Stage::Waiting | Stage::Approved(_))
     }
 
+    /// What was found out so far counts no more.
+    pub fn begin_again(&mut self) {
+        self.stage = Stage::Waiting;
+    }
+
     /// A question about it is open.
     pub fn is_asking(&self) -> bool {
         matches!(self.stage, Stage::Asking(_))

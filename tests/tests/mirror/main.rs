@@ -165,8 +165,9 @@ impl Play {
         };
         let got = text.map_or_else(|| got.to_string(), near);
         panic!(
-            "the mirror of {name} differs at byte {at}\n state: {state}\n buffer: {}\n mirror: {got}",
-            near(expected)
+            "the mirror of {name} differs at byte {at}\n state: {state}\n buffer: {}\n mirror: {got}\n questions: {:?}",
+            near(expected),
+            self.editor.pending(),
         );
     }
 

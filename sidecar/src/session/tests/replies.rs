@@ -239,8 +239,16 @@ impl Books {
                 self.room.withdraw_access(OpId(op), "taken back")
             }
             Step::Answer(q, how) => {
-                let words =
-                    ["y", "n", "allow_once", "reject_once", "cancelled", "allow_always", "reject_always", "embed"];
+                let words = [
+                    "y",
+                    "n",
+                    "allow_once",
+                    "reject_once",
+                    "cancelled",
+                    "allow_always",
+                    "reject_always",
+                    "embed",
+                ];
                 let word = words[usize::from(how)];
                 let Some(question) = self.room.questions().get(usize::from(q)).map(|q| q.id) else { return };
                 self.room.answer(question, word, now)

@@ -52,7 +52,9 @@ fn text_that_moved_since_the_read_is_merged_or_a_person_decides() {
               note: The file no longer exists: it was deleted or renamed. Allowing this makes it anew.
         "#]],
     );
-    check(d.verdict(true) + &d.land() + &d.verdict(false) + &d.allow(), expect![[r#"
+    check(
+        d.verdict(true) + &d.land() + &d.verdict(false) + &d.allow(),
+        expect![[r#"
         edit 1
         tells BosunFileWritten /p/a
         answer 4: {}
@@ -60,7 +62,8 @@ fn text_that_moved_since_the_read_is_merged_or_a_person_decides() {
         write /p/c "agent\n"
         tells BosunFileWritten /p/c
         answer 6: {}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -4,7 +4,6 @@
 //! the change is merged with the newer text, and asked about again where both touched the same lines. Called by `write`
 //! and the room.
 
-
 use super::{Closed, Plan, Stage, WriteOp};
 use crate::effect::{DiskCmd, EditCall, Effect, NvimCmd};
 use crate::event::{DiskError, DiskText, EditOutcome, PathKind, Save, Stamp};

@@ -184,7 +184,7 @@ impl Workspace {
         self.known.settle(&real, &live);
         let dos = b.meta.fileformat == "dos";
         let was = b.disk().cloned();
-        let modified = b.meta.modified;
+        let modified = b.unsaved();
         let is = Snapshot::from_bytes(&text.text);
         // A buffer with unsaved lines keeps its line ends; one without takes those of the file.
         let is = if dos && modified && !text.form.crlf { without_crs(&is) } else { is };
