@@ -87,7 +87,8 @@ local function roots(v)
   end
 end
 
-local preset = { command = 'string', args = strings, env = env, install = 'string', unsaved = unsaved, roots = roots }
+local preset =
+  { command = 'string', args = strings, env = env, install = 'string', unsaved = unsaved, roots = roots }
 
 local schema = {
   agents = function(v, where)

@@ -275,7 +275,8 @@ local function outcome(message)
   if why then return { kind = 'failed', message = 'the edits do not fit the text: ' .. why } end
   local char, encoding = unencodable(buf, message.edits)
   if char then
-    local text = 'its encoding %s has no %s; write it without that character, or let a person change \'fileencoding\''
+    local text =
+      "its encoding %s has no %s; write it without that character, or let a person change 'fileencoding'"
     return { kind = 'failed', message = text:format(encoding, vim.inspect(char)) }
   end
 
