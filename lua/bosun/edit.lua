@@ -247,11 +247,12 @@ local function be_clean(buf, form)
 end
 
 -- Why the buffer must not be edited at all, or nil.
-local function refusal(buf, save)
+local function refusal(buf, saves, follows)
   local o = vim.bo[buf]
   if require('bosun.buffers').is_own(buf) or o.buftype ~= '' then return 'the buffer is not a file' end
-  if not o.modifiable then return "the buffer is not modifiable ('modifiable' is off)" end
-  if save and o.readonly then return "the buffer is read-only ('readonly' is set)" end
+  -- What changed on disk changes in a buffer for reading too.
+  if not o.modifiable and not follows then return "the buffer is not modifiable ('modifiable' is off)" end
+  if saves and o.readonly then return "the buffer is read-only ('readonly' is set)" end
 end
 
 -- The outcome, as the sidecar gets it.
@@ -260,7 +261,8 @@ local function outcome(message)
   if not api.nvim_buf_is_valid(buf) or not api.nvim_buf_is_loaded(buf) then
     return { kind = 'failed', message = 'the buffer is not loaded' }
   end
-  local why = refusal(buf, message.save)
+  local follows = message.disk and not message.save
+  local why = refusal(buf, message.save, follows)
   if why then return { kind = 'failed', message = why } end
   local tick = api.nvim_buf_get_changedtick(buf)
   if tick ~= message.tick then return { kind = 'stale', tick = tick } end
@@ -282,9 +284,14 @@ local function outcome(message)
 
   close_undo_step(buf)
   local put_marks_back = keep_put_marks(buf)
-  -- Undoing it does not bring back what is on disk.
-  if message.disk and not message.save then vim.bo[buf].modified = true end
+  local modifiable = vim.bo[buf].modifiable
+  if follows then
+    vim.bo[buf].modifiable = true
+    -- Undoing it does not bring back what is on disk.
+    vim.bo[buf].modified = true
+  end
   local ok, err = change_keeping_jumps(buf, message)
+  if follows then vim.bo[buf].modifiable = modifiable end
   if not ok then
     put_marks_back()
     if tostring(err):find('E565') and api.nvim_buf_get_changedtick(buf) == tick then

@@ -426,6 +426,7 @@ impl Workspace {
 
     /// Tries the ops that wait for a mirror or for their turn, until none of them moves.
     fn settle(&mut self, out: &mut Vec<Effect>) {
+        self.follows.stale = true;
         loop {
             let waiting: Vec<OpId> = self
                 .ops

@@ -17,6 +17,8 @@ use crate::workspace::{Op, Workspace};
 pub struct Follows {
     /// Buffers whose file changed again while a change of it was on its way.
     again: BTreeSet<BufId>,
+    /// Buffers or folders of sessions may have come or gone since the watcher was told last.
+    pub stale: bool,
     /// What the watcher was told last.
     watched: WatchWish,
     /// Sessions with a running turn.
@@ -133,6 +135,9 @@ impl Workspace {
 
     /// Turns of these sessions run now. Gives a new wish for the watcher where it changed.
     pub fn watch(&mut self, running: Vec<SessionKey>) -> Option<Effect> {
+        if !std::mem::take(&mut self.follows.stale) && running == self.follows.running {
+            return None;
+        }
         self.follows.named.retain(|(key, _)| running.contains(key));
         self.follows.running = running;
         let of = |key: &SessionKey| -> Vec<PathBuf> {

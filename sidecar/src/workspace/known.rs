@@ -293,4 +293,6 @@ fn with_changes(text: &Snapshot, from: &Snapshot, to: &Snapshot) -> Snapshot {
 }
 
 #[cfg(test)]
+// A list of one span is what is meant.
+#[expect(clippy::single_range_in_vec_init)]
 mod tests;

@@ -150,4 +150,6 @@ fn merged(base: &Snapshot, live: &Snapshot, theirs: Snapshot, served: Option<&[S
 }
 
 #[cfg(test)]
+// A list of one span is what is meant.
+#[expect(clippy::single_range_in_vec_init)]
 mod tests;
