@@ -398,6 +398,11 @@ impl Workspace {
         self.bufs.modified_pending(session, &self.roots)
     }
 
+    /// This buffer, which the session may see, is not mirrored yet but will be.
+    pub fn pending(&self, session: &SessionKey, buf: BufId) -> bool {
+        self.bufs.pending(buf, session, &self.roots)
+    }
+
     fn ops_of(&self, session: &SessionKey) -> Vec<OpId> {
         let of = |op: &Op| match op {
             Op::BufName(_) => false,

@@ -63,7 +63,7 @@ impl App {
         if self.sessions.due(session).is_none() {
             return Vec::new();
         }
-        if self.workspace.modified_pending(session) {
+        if self.mirrors_pending(session) {
             return self.hold(session, Wait::Mirrors);
         }
         let unsaved = self.workspace.unsaved(session);
@@ -88,12 +88,21 @@ impl App {
         self.go(session)
     }
 
+    /// A text that the prompt needs is still on its way into its mirror: what is unsaved, and the file it was written in.
+    fn mirrors_pending(&self, session: &SessionKey) -> bool {
+        let of = |item: &ContextItem| match item {
+            ContextItem::File { buf, .. } => self.workspace.pending(session, *buf),
+            ContextItem::Selection { .. } => false,
+        };
+        let context = self.sessions.due(session).unwrap_or_default();
+        self.workspace.modified_pending(session) || context.iter().any(of)
+    }
+
     /// Goes on with what no event of its own makes due.
     pub(super) fn release_held(&mut self, now: Millis, out: &mut Vec<Effect>) {
         // Whatever takes a prompt back takes it out of the queue.
         self.held.retain(|held| self.sessions.due(&held.session).is_some());
-        let ready =
-            |held: &&Held| held.wait == Wait::Mirrors && !self.workspace.modified_pending(&held.session);
+        let ready = |held: &&Held| held.wait == Wait::Mirrors && !self.mirrors_pending(&held.session);
         let ready: Vec<SessionKey> =
             self.held.iter().filter(ready).map(|held| held.session.clone()).collect();
         for session in ready {

@@ -199,14 +199,21 @@ impl Bufs {
 
     /// Some buffer with unsaved text that this session may see is still to be mirrored.
     pub fn modified_pending(&self, session: &SessionKey, roots: &Roots) -> bool {
-        self.all.values().any(|b| {
-            let may_be_inside = match &b.real {
-                Some(real) => roots.contains(session, real),
-                None => b.resolving.is_some(),
-            };
-            let will_be_ready = b.fits(self.max_bytes) && (b.state != State::Away || b.resolving.is_some());
-            b.meta.modified && may_be_inside && will_be_ready && !b.ready()
-        })
+        self.all.values().any(|b| b.meta.modified && self.comes(b, session, roots))
+    }
+
+    /// This buffer, which the session may see, is still to be mirrored.
+    pub fn pending(&self, id: BufId, session: &SessionKey, roots: &Roots) -> bool {
+        self.all.get(&id).is_some_and(|b| self.comes(b, session, roots))
+    }
+
+    fn comes(&self, b: &Buf, session: &SessionKey, roots: &Roots) -> bool {
+        let may_be_inside = match &b.real {
+            Some(real) => roots.contains(session, real),
+            None => b.resolving.is_some(),
+        };
+        let will_be_ready = b.fits(self.max_bytes) && (b.state != State::Away || b.resolving.is_some());
+        may_be_inside && will_be_ready && !b.ready()
     }
 
     /// The buffers with unsaved text that this session may see without being asked about, by number.
