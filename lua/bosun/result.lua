@@ -8,6 +8,7 @@ local M = {}
 local api, fn, uv = vim.api, vim.fn, vim.uv
 local display = require('bosun.display')
 local ns = api.nvim_create_namespace('bosun.result')
+local signs = api.nvim_create_namespace('bosun.result.signs')
 
 -- By buffer: { answer, start, last, touched, attached }.
 --   answer   called with the lines and the end of line when the person writes
@@ -36,19 +37,27 @@ end
 
 local function mark(buf, conflicts)
   api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+  api.nvim_buf_clear_namespace(buf, signs, 0, -1)
   local count = api.nvim_buf_line_count(buf)
   for i, span in ipairs(conflicts) do
     local first = math.max(0, math.min(span[1], count - 1))
     local text = ('conflict %d of %d'):format(i, #conflicts)
     if span[2] <= span[1] then text = text .. ': you deleted these lines' end
+    local last = math.max(first, math.min(span[2], count))
+    -- What takes the place of the lines is in the conflict, too.
     api.nvim_buf_set_extmark(buf, ns, first, 0, {
-      end_row = math.max(first, math.min(span[2], count)),
+      end_row = last,
       end_col = 0,
       strict = false,
-      sign_text = '!',
-      sign_hl_group = 'BosunQuestion',
+      right_gravity = false,
+      end_right_gravity = true,
       virt_text = { { '  ' .. text, 'BosunQuestion' } },
     })
+    -- A sign of a mark with an end would stand on the line behind it as well.
+    for row = first, math.max(first, last - 1) do
+      local sign = { sign_text = '!', sign_hl_group = 'BosunQuestion', right_gravity = false, strict = false }
+      api.nvim_buf_set_extmark(buf, signs, row, 0, sign)
+    end
   end
 end
 

@@ -24,9 +24,11 @@ T['it shows base, yours and theirs above a result, and the cursor is on the firs
     local marks = c.lua([[
       local ns = vim.api.nvim_get_namespaces()['bosun.result']
       local m = vim.api.nvim_buf_get_extmarks(result(), ns, 0, -1, { details = true })
-      return { #m, m[1][2], m[1][4].virt_text[1][1], vim.trim(m[1][4].sign_text) }
+      local signs = vim.api.nvim_get_namespaces()['bosun.result.signs']
+      local s = vim.api.nvim_buf_get_extmarks(result(), signs, 0, -1, { details = true })
+      return { #m, m[1][2], m[1][4].virt_text[1][1], #s, s[1][2], vim.trim(s[1][4].sign_text) }
     ]])
-    equal(marks, { 1, 2, '  conflict 1 of 1', '!' })
+    equal(marks, { 1, 2, '  conflict 1 of 1', 1, 2, '!' })
     equal(c.lua([[return #sent_named('show_diff')]]), 1)
     equal(
       c.lua([[

@@ -76,7 +76,7 @@ impl Sessions {
         };
         let question = self.questions.remove(at);
         self.questions_changed = true;
-        self.record(&question, "answered: merged by hand".to_owned());
+        self.record(&question, "allowed: merged by hand".to_owned());
         self.settle(vec![Effect::WriteDecided { op, verdict: Verdict::Text { lines, eol } }])
     }
 }

@@ -97,7 +97,7 @@ fn a_text_answers_a_merge_once_and_byte_for_byte() {
     assert_eq!(stage.take_quiet(), [r#"write 9: text ["one", "nul\nhere", ""] noeol"#]);
     assert_eq!(
         stage.transcript()[1],
-        "1 question 1 \"merge src/a.rs: 2 places changed on both sides\": answered: merged by hand"
+        "1 question 1 \"merge src/a.rs: 2 places changed on both sides\": allowed: merged by hand"
     );
     stage.answer_text(1, &["again"], true);
     stage.answer(1, "theirs");
