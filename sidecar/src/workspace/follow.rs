@@ -3,18 +3,24 @@
 //! Owns which buffers are looked at and what is watched. It never edits: a change on disk becomes an op like a write
 //! (`write`), which merges it into the buffer. Called by the room with what the watcher and the editor saw.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::effect::{Effect, NvimCmd, WatchWish};
 use crate::model::{BufId, SessionKey};
 use crate::workspace::bufs::Buf;
+use crate::workspace::text::Snapshot;
 use crate::workspace::write::{Plan, WriteOp};
 use crate::workspace::{Op, Workspace};
+
+/// How often the same text of an agent's is saved over.
+pub const ECHOES: u8 = 8;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Follows {
+    /// By file: the text of its own that an agent wrote to the disk over a merge, and how often it was saved over.
+    echoes: BTreeMap<PathBuf, (Snapshot, u8)>,
     /// Buffers whose file changed again while a change of it was on its way.
     again: BTreeSet<BufId>,
     /// Buffers or folders of sessions may have come or gone since the watcher was told last.
@@ -25,6 +31,19 @@ pub struct Follows {
     running: Vec<SessionKey>,
     /// Files that running turns name in their tool calls, real or as told.
     named: BTreeSet<(SessionKey, PathBuf)>,
+}
+
+impl Follows {
+    /// An agent wrote `own` over a merge once more: whether the merge is saved over that again. Two programs that both
+    /// insist would go on for ever.
+    pub fn insists(&mut self, real: &Path, own: &Snapshot) -> bool {
+        let echo = self.echoes.entry(real.to_owned()).or_insert_with(|| (own.clone(), 0));
+        if echo.0 != *own {
+            *echo = (own.clone(), 0);
+        }
+        echo.1 = echo.1.saturating_add(1);
+        echo.1 <= ECHOES
+    }
 }
 
 impl Workspace {
@@ -139,6 +158,12 @@ impl Workspace {
             return None;
         }
         self.follows.named.retain(|(key, _)| running.contains(key));
+        if running.is_empty() {
+            self.follows.echoes.clear();
+        }
+        for session in self.follows.running.iter().filter(|key| !running.contains(key)) {
+            self.known.turn_over(session);
+        }
         self.follows.running = running;
         let of = |key: &SessionKey| -> Vec<PathBuf> {
             self.roots.of(key).into_iter().map(Path::to_owned).collect()

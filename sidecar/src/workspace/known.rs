@@ -33,7 +33,7 @@ pub struct Known {
     pub served: Option<Vec<Span>>,
     /// What it believed before, newest last, back to its own last write: it may still write from one of these.
     pub older: Vec<Snapshot>,
-    /// What it wrote last.
+    /// What it wrote last, in the turn that runs.
     pub own: Option<Snapshot>,
     /// Its last look was at some lines only, so that it may well go on from an older one.
     pub glimpsed: bool,
@@ -177,6 +177,16 @@ impl Beliefs {
             }
         }
         out
+    }
+
+    /// The session's turn is over: a text that it wrote in it and that comes up on disk again is somebody else's doing (a
+    /// checkout, say), and no echo.
+    pub fn turn_over(&mut self, session: &SessionKey) {
+        for belief in self.by_session.get_mut(session).into_iter().flat_map(|f| f.beliefs.values_mut()) {
+            if let Belief::Text(known) = belief {
+                known.own = None;
+            }
+        }
     }
 
     /// The session is over, or its agent a new one.

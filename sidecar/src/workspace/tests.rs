@@ -17,6 +17,7 @@ use crate::reply::Reply;
 mod admitting;
 mod attaching;
 mod diffs;
+mod following;
 mod reading;
 mod writing;
 mod writing_odd;

@@ -133,7 +133,7 @@ fn what_a_save_would_destroy_is_refused() {
         all,
         expect![[r#"
             ask /p/latin Some("café\n") -> "x\n" in buf 1
-            answer 2: -32603 /p/odd holds bytes that are not UTF-8 and would be destroyed; nothing was written. It can only be changed in the editor
+            ask /p/odd Some("�\nb\n") -> "�\nb\n" in buf 2, conflicts [(0, 2)]
             answer 3: -32603 /p/bin is a binary file (it holds NUL bytes); only text is served
             answer 4: -32603 /p/gbk is in none of the encodings that Neovim would try ('fileencodings')
             answer 5: -32603 /p/dir is a directory; name a file in it

@@ -197,8 +197,8 @@ impl Workspace {
         };
         // It was written from an older text: what others had added since is to be on disk again.
         let echo = was.as_ref().is_some_and(|was| r.base != *was);
-        let resave =
-            r.text != is && (echo && self.save == Save::Always || !modified && self.save != Save::Never);
+        let wanted = echo && self.save == Save::Always || !modified && self.save != Save::Never;
+        let resave = wanted && r.text != is && (!echo || self.follows.insists(&real, &r.base));
         let plan = Plan { disk: Some((text.stamp, text.form)), resave, ..Plan::of(Some(live), r) };
         if plan.conflicts.is_empty() {
             return self.write_at(id, op, Stage::Approved(Box::new(plan)));
