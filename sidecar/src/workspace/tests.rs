@@ -18,6 +18,7 @@ mod admitting;
 mod attaching;
 mod diffs;
 mod following;
+mod merging;
 mod reading;
 mod writing;
 mod writing_odd;
@@ -40,6 +41,7 @@ struct Desk {
     held: Option<VecDeque<(OpId, DiskCmd)>>,
     edits: VecDeque<EditCall>,
     asked: VecDeque<OpId>,
+    swap: Option<crate::event::SwapOwner>,
     answers: (mpsc::UnboundedSender<crate::reply::Answer>, mpsc::UnboundedReceiver<crate::reply::Answer>),
     calls: u32,
 }
@@ -75,6 +77,7 @@ impl Desk {
             held: None,
             edits: VecDeque::new(),
             asked: VecDeque::new(),
+            swap: None,
             answers: mpsc::unbounded_channel(),
             calls: 0,
         }
@@ -402,7 +405,7 @@ impl Desk {
             DiskCmd::Read { real, .. } => {
                 DiskResult::Text(self.files.get(&real).cloned().unwrap_or(Err(DiskError::NotFound)))
             }
-            DiskCmd::Swap { .. } => DiskResult::Swap(None),
+            DiskCmd::Swap { .. } => DiskResult::Swap(self.swap),
             DiskCmd::Write { real, text, form, expect } => {
                 let now = self.files.get(&real).map(|f| f.as_ref().unwrap().stamp);
                 if now == expect {
