@@ -286,3 +286,20 @@ fn odd_characters_in_paths_name_the_right_file() {
         assert_eq!(editor.disk(name), format!("{name:?} edited\n").as_bytes());
     }
 }
+
+#[test]
+fn another_name_of_an_open_file_is_that_file() {
+    let editor = Setup::new().file("a.txt", "one\ntwo\nthree\n").start();
+    std::fs::hard_link(editor.path("a.txt"), editor.path("b.txt")).expect("a hard link");
+    let buf = editor.edit("a.txt");
+    editor.input("GA, mine<Esc>");
+    editor.eventually("the typed text", || editor.lines(buf)[2] == "three, mine");
+    let record =
+        play(&editor, &[read(1, "b.txt"), write(2, "b.txt", "ONE\ntwo\nthree, mine\n"), read(3, "b.txt")]);
+    assert_eq!(content(&record, 1), "one\ntwo\nthree, mine\n");
+    assert_eq!(editor.lines(buf), ["ONE", "two", "three, mine"]);
+    for name in ["a.txt", "b.txt"] {
+        assert_eq!(editor.disk(name), b"ONE\ntwo\nthree, mine\n", "{name}");
+    }
+    assert_eq!(content(&record, 3), "ONE\ntwo\nthree, mine\n");
+}
