@@ -234,7 +234,11 @@ impl Workspace {
         empty: bool,
     ) -> Vec<Effect> {
         let mut out = Vec::new();
+        let known = self.bufs.ready(buf).is_some();
         self.bufs.slice(buf, tick, (start, total), lines, empty, &mut out);
+        if !known {
+            self.first_look(buf, &mut out);
+        }
         self.settle(&mut out);
         out
     }

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use nix::fcntl::OFlag;
 
@@ -14,6 +15,11 @@ use crate::event::{DiskError, DiskText, Stamp};
 
 /// How often a file is read that changes meanwhile.
 const TRIES: usize = 3;
+/// How long a file must have been left alone. Most programs empty a file before they write it, and what lies between
+/// the two is nobody's text.
+const QUIET: Duration = Duration::from_millis(20);
+/// How often that is waited for.
+const WAITS: usize = 5;
 
 /// Reads at most `cap` bytes. `encodings` as in `form::decode`.
 ///
@@ -22,12 +28,17 @@ const TRIES: usize = 3;
 /// over it for a text that may be torn.
 pub fn read(real: &Path, cap: u64, encodings: &[String]) -> Result<DiskText, DiskError> {
     let place = Place::find(real, false)?;
-    let mut tries = 0;
+    let (mut tries, mut waits) = (0, 0);
     loop {
-        tries += 1;
         // Opened anew, because what replaced the file by a rename is the file now.
         let file = place.open(OFlag::O_RDONLY)?;
         let before = stamp(&facts(&file, real)?);
+        if waits < WAITS && is_fresh(&file) {
+            waits += 1;
+            std::thread::sleep(QUIET);
+            continue;
+        }
+        tries += 1;
         let bytes = bytes(&file, before, cap, real)?;
         let same = stamp(&facts(&file, real)?) == before;
         if same || tries == TRIES {
@@ -35,6 +46,12 @@ pub fn read(real: &Path, cap: u64, encodings: &[String]) -> Result<DiskText, Dis
             return Ok(DiskText { text, form, stamp: before });
         }
     }
+}
+
+/// Whether it was written to just now. A time to come says nothing.
+fn is_fresh(file: &File) -> bool {
+    let time = file.metadata().and_then(|m| m.modified());
+    time.is_ok_and(|t| SystemTime::now().duration_since(t).is_ok_and(|age| age < QUIET))
 }
 
 fn bytes(file: &File, stamp: Stamp, cap: u64, real: &Path) -> Result<Vec<u8>, DiskError> {

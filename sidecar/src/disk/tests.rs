@@ -81,3 +81,42 @@ fn results_come_into_the_lane_with_their_op() {
         assert_eq!(text.text, b"text");
     });
 }
+
+#[test]
+fn a_file_that_is_being_written_is_read_when_it_is_left_alone() {
+    let f = Folder::new();
+    let path = f.file("a", "old\n");
+    fs::write(&path, "").unwrap();
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || {
+            for n in 1..=4 {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                fs::write(&path, "new\n".repeat(n)).unwrap();
+            }
+        }
+    });
+    let text = read(&path, 100, &[]).unwrap();
+    writer.join().unwrap();
+    assert_eq!(String::from_utf8(text.text).unwrap(), "new\n".repeat(4));
+}
+
+#[test]
+fn a_file_that_is_written_all_the_time_is_read_all_the_same() {
+    let f = Folder::new();
+    let path = f.file("a", "x");
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || {
+            while stopped.try_recv().is_err() {
+                fs::write(&path, "x").unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        }
+    });
+    let text = read(&path, 100, &[]);
+    stop.send(()).unwrap();
+    writer.join().unwrap();
+    assert!(text.is_ok_and(|t| t.text.len() <= 1));
+}

@@ -71,6 +71,14 @@ impl Workspace {
         out
     }
 
+    /// A mirror has become whole. What unsaved text came from is on disk now and may not be later.
+    pub(super) fn first_look(&mut self, buf: BufId, out: &mut Vec<Effect>) {
+        let unknown = |b: &Buf| b.unsaved() && b.meta.stamp.is_some() && b.disk().is_none();
+        if self.bufs.ready(buf).is_some_and(unknown) {
+            self.follow(buf, out);
+        }
+    }
+
     /// Looks at the file of this buffer, unless that is under way: then once more afterwards.
     pub(super) fn follow(&mut self, buf: BufId, out: &mut Vec<Effect>) {
         if self.following(|w| w.follows() == Some(buf)) {

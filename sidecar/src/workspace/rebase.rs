@@ -74,7 +74,9 @@ pub fn rebase(
 /// that writes the disk from what it wrote before (`own`) does not take out what others added meanwhile.
 pub fn follow(was: &Snapshot, live: &Snapshot, is: &Snapshot, own: &[Snapshot]) -> Rebased {
     let mut base = (was, distance(was, is));
-    for text in own {
+    // What only grew was seen before it was written to its end; nobody took the rest out.
+    let grew = flat(&is.rope).starts_with(&flat(&was.rope));
+    for text in own.iter().filter(|_| !grew) {
         let far = distance(text, is);
         if far < base.1 {
             base = (text, far);

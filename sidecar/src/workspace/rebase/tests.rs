@@ -183,6 +183,14 @@ fn an_agent_that_writes_its_own_text_over_a_merge_takes_nothing_out() {
     check_follow(merged, merged, "one\ntwo\n3\nmine\n", &[own], "one\ntwo\n3\nmine\n", 0);
 }
 
+#[test]
+fn a_text_that_was_seen_half_written_is_not_brought_back() {
+    let own = "one\n2\n3\n";
+    check_follow("", "", own, &[own], own, 0);
+    check_follow("one\n", "one\n", own, &[own], own, 0);
+    check_follow("one\n2", "one\n2", own, &[own], own, 0);
+}
+
 /// Lines that differ from each other, so that each can be found again.
 fn numbered(lines: usize) -> Vec<String> {
     (0..lines).map(|i| format!("line {i}\n")).collect()

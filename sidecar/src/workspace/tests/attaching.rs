@@ -207,3 +207,18 @@ fn an_answer_about_an_empty_line_that_comes_after_more_typing_fills_the_mirror_a
     d.fill();
     assert_eq!(d.ws.buf_text(BufId(1)).unwrap(), "1\n2\n3\n");
 }
+
+// B16
+#[test]
+fn what_unsaved_text_came_from_is_known_from_the_start() {
+    let mut d = Desk::new();
+    d.ws.watch(vec![d.session.clone()]);
+    d.file("/p/a", "one\n2\n3\n4\n").announce(1, "/p/a", "one\n2\n3\nmine\n").meta(1, |m| m.modified = true);
+    d.fill();
+    d.file("/p/a", "ONE\n2\n3\n4\n");
+    d.log.clear();
+    let effects = d.ws.watched(&["/p/a".into()]);
+    d.take(effects);
+    d.land();
+    assert_eq!(d.ws.buf_text(BufId(1)).unwrap(), "ONE\n2\n3\nmine\n");
+}
