@@ -154,6 +154,18 @@ function M.eol(buf)
   return eols[buf]
 end
 
+-- The size of the file that Neovim just wrote, where that can be told.
+local function written_size(buf)
+  local o = vim.bo[buf]
+  if o.fileencoding ~= '' and o.fileencoding ~= 'utf-8' then return nil end
+  local lines = vim.api.nvim_buf_line_count(buf)
+  local size = vim.api.nvim_buf_get_offset(buf, lines) + (o.bomb and 3 or 0)
+  local newline = o.fileformat == 'dos' and 2 or 1
+  size = size + lines * (newline - 1)
+  local eol = o.endofline or (o.fixendofline and not o.binary)
+  return eol and size or size - newline
+end
+
 --- A read or write by which buffer and disk are the same. A file of no bytes lacks no newline.
 local function take(buf, eol)
   stamps[buf], believed[buf] = now(buf), nil
@@ -176,6 +188,12 @@ function M.watch()
     if args.match ~= vim.api.nvim_buf_get_name(args.buf) then return end
     local o = vim.bo[args.buf]
     take(args.buf, o.endofline or (o.fixendofline and not o.binary))
+    -- Somebody may have written it once more in the moment since: then this is not the stamp of what we wrote.
+    local size = written_size(args.buf)
+    local stamp = stamps[args.buf]
+    if size and stamp.size and stamp.size > 0 and stamp.size ~= size then
+      stamps[args.buf] = { sec = 0, nsec = 0, size = math.max(size, 0) }
+    end
   end)
   on('BufWritePre', function(args)
     if args.match == vim.api.nvim_buf_get_name(args.buf) then spare_question(args.buf) end

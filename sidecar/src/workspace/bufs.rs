@@ -54,6 +54,8 @@ pub struct Buf {
     /// The text last known to be on disk, and the stamp the file had with it (`None`: not known, or no file). Shares
     /// its rope with the mirror.
     disk: Option<(Option<Stamp>, Snapshot)>,
+    /// What is on disk was written there behind the editor's back, and merged since: the buffer was not saved after it.
+    pub merged: bool,
     /// Where the slice that was asked for begins.
     asked: usize,
     /// A reader waits for it.
@@ -118,6 +120,7 @@ impl Buf {
     /// An unmodified buffer is what is on disk.
     fn note_disk(&mut self) {
         // Undoing may bring back a text that Neovim takes for saved while the disk holds another.
+        self.merged &= self.meta.modified;
         if !self.meta.modified && self.ready() && self.disk().is_none() {
             self.disk = Some((self.meta.stamp, self.snapshot()));
         }
@@ -241,6 +244,7 @@ impl Bufs {
             state: State::Away,
             mirror: Mirror::default(),
             disk: None,
+            merged: false,
             asked: 0,
             urgent: false,
             detaches: 0,
@@ -450,10 +454,12 @@ impl Bufs {
         }
     }
 
-    /// The file of this buffer was looked at: it holds `text`, and had this stamp.
-    pub fn looked(&mut self, id: BufId, stamp: Stamp, text: Snapshot) {
+    /// The file of this buffer was looked at: it holds `text`, and had this stamp. `merged` with a buffer that has
+    /// unsaved text.
+    pub fn looked(&mut self, id: BufId, stamp: Stamp, text: Snapshot, merged: bool) {
         if let Some(buf) = self.all.get_mut(&id) {
             buf.disk = Some((Some(stamp), text));
+            buf.merged = merged;
         }
     }
 

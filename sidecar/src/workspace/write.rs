@@ -280,7 +280,7 @@ impl Workspace {
             return self.disk_plan(id, op, buf, text, out);
         }
         if let Ok(text) = text {
-            self.bufs.looked(buf, text.stamp, Snapshot::from_bytes(&text.text));
+            self.bufs.looked(buf, text.stamp, Snapshot::from_bytes(&text.text), false);
         }
         self.write_plan(id, op, Some(buf), Closed::default(), out);
     }

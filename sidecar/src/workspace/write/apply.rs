@@ -242,7 +242,7 @@ impl Workspace {
         let newer_facts = self.bufs.get(buf).is_none_or(|b| b.announced != announced);
         self.bufs.edited(buf, tick, modified, (!newer_facts).then_some(eol), stamp);
         if let (Some((stamp, _)), true) = (&plan.disk, modified) {
-            self.bufs.looked(buf, *stamp, plan.theirs.clone());
+            self.bufs.looked(buf, *stamp, plan.theirs.clone(), true);
         }
         let text = self.bufs.ready(buf).map_or_else(|| plan.new.clone(), Buf::snapshot);
         self.write_known(op, plan, text, !modified);

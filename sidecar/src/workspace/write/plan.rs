@@ -146,6 +146,11 @@ impl Workspace {
             Some(_) => !unsaved || self.save != Save::Always || disk.as_ref() == Some(&plan.theirs),
             None => true,
         };
+        // The agent wrote the disk itself as well, and what a person had not saved is missing there.
+        let behind = same && saved && unsaved && self.save == Save::Always && b.is_some_and(|b| b.merged);
+        if behind {
+            return self.write_at(id, op, Stage::Approved(Box::new(plan)));
+        }
         if same && saved {
             self.write_known(&op, &plan, plan.new.clone(), true);
             return op.done(out);
@@ -166,9 +171,10 @@ impl Workspace {
             return op.refuse(refusal::closed(), out);
         };
         let text = match text {
-            Ok(text) if b.meta.stamp == Some(text.stamp) => {
+            Ok(text) if b.meta.stamp == Some(text.stamp) && !self.raced(b, &real, &text) => {
                 // Nothing new; but the text that a modified buffer came from may not have been known.
-                self.bufs.looked(buf, text.stamp, Snapshot::from_bytes(&text.text));
+                let merged = b.merged;
+                self.bufs.looked(buf, text.stamp, Snapshot::from_bytes(&text.text), merged);
                 return op.done(out);
             }
             Ok(text) => text,
@@ -204,6 +210,13 @@ impl Workspace {
             return self.write_at(id, op, Stage::Approved(Box::new(plan)));
         }
         self.write_ask(id, op, plan, out);
+    }
+
+    /// The file has the stamp that the buffer's has, and yet an agent wrote it after we did: in the very moment between
+    /// our save and the look at its stamp, or within one tick of the file system's clock.
+    fn raced(&self, b: &Buf, real: &Path, text: &DiskText) -> bool {
+        let is = Snapshot::from_bytes(&text.text);
+        b.disk().is_some_and(|disk| *disk != is) && self.known.own(real).contains(&is)
     }
 
     /// Asks a person, or whoever knows that they have agreed.
