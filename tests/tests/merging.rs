@@ -239,3 +239,69 @@ fn a_line_typed_far_from_a_partial_read_survives_a_write_from_an_older_text() {
     assert_eq!(stage.editor.disk("a.txt"), expected.as_bytes());
     stage.end();
 }
+
+/// A person types 20 keys a second in insert mode while an agent writes the same 5,000 lines 200 times, each time from
+/// its own text; every tenth write also changes the line in which they type.
+#[test]
+fn every_key_and_every_change_is_there_when_both_write_the_same_file() {
+    const WRITES: usize = 200;
+    let start = numbered(5000);
+    let mut stage = Stage::start(Setup::new().file("a.txt", &start).limit(Duration::from_secs(90)));
+    let buf = stage.editor.edit("a.txt");
+    assert_eq!(stage.reads("a.txt"), start);
+    stage.editor.input("2500GA");
+    stage.editor.eventually("insert mode", || stage.editor.mode().0 == "i");
+    stage.editor.heartbeat_start();
+    let over = AtomicBool::new(false);
+    let mut own = start.clone();
+    let typed = std::thread::scope(|scope| {
+        let typing = scope.spawn(|| {
+            let mut typed = String::new();
+            let begin = Instant::now();
+            while !over.load(Ordering::Relaxed) {
+                let key = char::from(b'a' + (typed.len() % 26) as u8);
+                stage.editor.input(&key.to_string());
+                typed.push(key);
+                // The pace of a person, not a way to wait for something.
+                let next = begin + Duration::from_millis(50 * typed.len() as u64);
+                std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+            typed
+        });
+        for n in 1..=WRITES {
+            own = own.replace(&format!("line {}\n", n * 12), &format!("line {} by the agent\n", n * 12));
+            let content = match n % 10 {
+                0 => own.replace("line 2500\n", &format!("line 2500 of the agent's, {n}\n")),
+                _ => own.clone(),
+            };
+            let params = json!({"path": stage.editor.path("a.txt"), "content": content});
+            stage.relay.send("fs/write_text_file", params);
+            stage.relay.receive().unwrap_or_else(|e| panic!("write {n} is answered with {e}"));
+            // The pace of a quick agent.
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        over.store(true, Ordering::Relaxed);
+        typing.join().expect("the typing")
+    });
+    stage.editor.input("<Esc>");
+    let expected = own.replace("line 2500\n", &format!("line 2500{typed}\n"));
+    stage.editor.eventually("the last key", || stage.editor.mode().0 == "n");
+    let late = stage.editor.heartbeat_worst_ms();
+    println!(
+        "{WRITES} writes, {} keys, {} questions about merges, a 20 ms timer at most {late:.1} ms late",
+        typed.len(),
+        stage.asked("merges")
+    );
+    let (got, want) = (text(&stage.editor, buf), expected);
+    let differs = got.lines().zip(want.lines()).find(|(a, b)| a != b);
+    assert!(got == want, "{differs:?}");
+    assert!(stage.asked("merges") > 0, "a person decides about the line in which they type");
+    assert!(late <= 100.0, "{late} ms");
+    // The cursor is where the last key was typed.
+    let at = stage.editor.lua("return vim.api.nvim_win_get_cursor(0)", &[]);
+    assert_eq!(at, json!([2500, "line 2500".len() + typed.len() - 1]));
+    stage.editor.exec("silent undo 0");
+    assert!(text(&stage.editor, buf) == start, "undo does not walk back to the text before");
+    stage.editor.exec("silent edit!");
+    stage.end();
+}
