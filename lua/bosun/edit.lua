@@ -66,6 +66,7 @@ end
 
 -- Sends `safe` once the mode has ended.
 local function wait_for_mode(buf, mode)
+  require('bosun.waits').begin(buf, mode)
   if waiting[buf] then return end
   waiting[buf] = true
   -- The end of an autocommand has no event.
@@ -77,6 +78,7 @@ local function wait_for_mode(buf, mode)
     callback = function(args)
       -- In CmdwinLeave the window is still there, but nothing is typed into it any more.
       if args.event ~= 'CmdwinLeave' and blocked(buf) then return false end
+      require('bosun.waits').over(buf)
       safe(buf)
       return true
     end,
@@ -287,12 +289,14 @@ local function outcome(message)
   if not ok then
     put_marks_back()
     if tostring(err):find('E565') and api.nvim_buf_get_changedtick(buf) == tick then
+      require('bosun.waits').begin(buf, 'textlock')
       vim.defer_fn(function() safe(buf) end, RETRY)
       return { kind = 'busy', mode = 'textlock' }
     end
     return { kind = 'failed', message = plain(err) }
   end
   close_undo_step(buf)
+  require('bosun.waits').over(buf)
 
   local saved = false
   why = nil

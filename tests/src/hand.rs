@@ -56,6 +56,15 @@ impl<'a> Hand<'a> {
         self.send("fs/write_text_file", json!({"path": self.project.join(name), "content": text}));
     }
 
+    /// Gets the permission to make this change, which a write of the same change needs no more then.
+    pub fn permit(&mut self, name: &str, old: &str, new: &str) {
+        let mut tool = edit_tool("permitted", name, old, new);
+        tool["content"][0]["path"] = json!(self.project.join(name));
+        self.send("session/request_permission", json!({"toolCall": tool, "options": allow_or_reject()}));
+        assert!(self.outcome_after("allow_once").is_ok());
+        self.editor.await_pending(0);
+    }
+
     fn send(&mut self, method: &str, params: Value) {
         self.asked += 1;
         self.relay.send(method, params);
@@ -110,20 +119,25 @@ impl<'a> Hand<'a> {
 
     /// Ends this turn, and begins the next one.
     pub fn next_turn(&mut self) {
-        self.end_turn();
+        self.end_turn("end_turn");
         self.editor.prompt(&self.session, "go on");
         self.relay.accept();
     }
 
-    fn end_turn(&mut self) {
+    fn end_turn(&mut self, reason: &str) {
         self.relay.hang_up();
         self.turns += 1;
-        assert_eq!(self.editor.turn_end(self.turns), "end_turn");
+        assert_eq!(self.editor.turn_end(self.turns), reason);
     }
 
     /// Ends the turn; nothing may be open or wrong.
-    pub fn end(mut self) {
-        self.end_turn();
+    pub fn end(self) {
+        self.end_as("end_turn");
+    }
+
+    /// The same; the turn has another stop reason than usual.
+    pub fn end_as(mut self, reason: &str) {
+        self.end_turn(reason);
         assert_eq!(self.editor.pending(), Vec::<Value>::new());
         self.editor.assert_sound(&self.agent);
     }

@@ -7,7 +7,8 @@ use bosun_tests::steps::*;
 use bosun_tests::{Editor, Hand, Setup};
 use serde_json::{Value, json};
 
-const DISK: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
+/// Lines that are changed here have others between them: neighbours would be in conflict.
+const DISK: &str = "one\n-\ntwo\n-\nthree\n-\nfour\n-\nfive\n-\nsix\n";
 
 fn text(editor: &Editor, buf: i64) -> String {
     editor.lines(buf).join("\n") + "\n"
@@ -114,6 +115,10 @@ fn unsaved_lines_and_a_change_on_disk_at_the_same_place_are_for_the_person_to_de
         assert!(hand.outcome().is_err(), "{option}");
         assert_eq!(text(&editor, buf), chosen, "{option}");
         assert_eq!(editor.disk("a.txt"), chosen.as_bytes(), "{option}");
+        if option == "ours" {
+            hand.end();
+            continue;
+        }
         let states = editor.lua(
             "local buf, seen = ..., {}
              for seq = 0, vim.fn.undotree(buf).seq_last do
@@ -175,7 +180,7 @@ fn a_line_of_the_persons_survives_an_agent_that_writes_the_disk_and_through_us()
         let editor = Setup::new().file("a.txt", DISK).start();
         let buf = editor.edit("a.txt");
         let mut hand = Hand::start(&editor);
-        editor.input("5GccMINE<Esc>");
+        editor.input("9GccMINE<Esc>");
         await_text(&editor, buf, "the typed line", &mine(DISK));
         if disk_first {
             rewrite(&editor.path("a.txt"), &v2);
@@ -219,7 +224,7 @@ fn unsaved_lines_survive_a_file_that_the_agent_changed_by_itself() {
     await_text(&editor, other, "the other typed line", "OTHER\n");
     let buf = editor.lua("vim.o.hidden = true; vim.cmd.edit('a.txt'); return vim.api.nvim_get_current_buf()", &[]);
     let buf = buf.as_i64().expect("a buffer");
-    editor.input("5GccMINE<Esc>");
+    editor.input("9GccMINE<Esc>");
     let mine = DISK.replace("five", "MINE");
     await_text(&editor, buf, "the typed line", &mine);
     let hand = Hand::start_with(&editor, json!({}), &[edited("a.txt", "completed")]);
@@ -349,7 +354,7 @@ fn looking_and_coming_back_at_any_time_ask_nothing_and_follow() {
         assert!(!modified(&editor, buf), "{look}");
     }
     // With unsaved lines too, also while a question about a write is open.
-    editor.input("5GccMINE<Esc>");
+    editor.input("9GccMINE<Esc>");
     expected = expected.replace("five", "MINE");
     await_text(&editor, buf, "the typed line", &expected);
     let base = hand.read("a.txt").expect("a text");
@@ -383,7 +388,7 @@ fn between_turns_a_look_makes_the_buffer_follow_and_saving_asks_nothing() {
     rewrite(&editor.path("a.txt"), &new);
     editor.exec("checktime");
     await_text(&editor, buf, "the change", &new);
-    editor.input("5GccMINE<Esc>");
+    editor.input("9GccMINE<Esc>");
     nothing_is_asked(&editor, buf, &new.replace("five", "MINE"), "a.txt");
 }
 
