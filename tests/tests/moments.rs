@@ -67,6 +67,8 @@ fn check(begun: &str, mode: &str, rest: &str, mine: &str, says: &str) {
         editor.input(rest);
         let all = format!("a\nb\n{mine}");
         await_text(&editor, buf, &format!("both after {begun}{rest}, on disk: {on_disk}"), &all);
+        let marks = "return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('bosun.waits'), 0, -1, {})";
+        assert_eq!(editor.lua(marks, &[]), 0, "nothing is said of it any more");
         if !on_disk {
             assert!(hand.outcome().is_ok());
             assert_eq!(String::from_utf8_lossy(&editor.disk("a.txt")), all);
