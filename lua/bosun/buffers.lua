@@ -19,7 +19,7 @@ local told = {}
 -- Slices that can wait: { buf, start }.
 local later = {}
 local ticking = false
--- Buffers that the sidecar mirrors, with their 'autoread' as it was.
+-- Buffers that the sidecar mirrors, each with its own 'autoread' as it was: { value }, or {} where it had none.
 local mirrored = {}
 local started = false
 
@@ -177,21 +177,15 @@ end
 --- The sidecar looks after the file of this buffer: what changes on disk it merges into the buffer, so Neovim neither
 --- loads the file by itself nor asks.
 function M.follow(buf)
-  mirrored[buf] = vim.bo[buf].autoread
+  if not mirrored[buf] then mirrored[buf] = { vim.bo[buf].autoread } end
   vim.bo[buf].autoread = false
 end
 
 --- It does not (any more).
 function M.unfollow(buf)
-  local autoread = mirrored[buf]
+  local was = mirrored[buf]
   mirrored[buf] = nil
-  if autoread == nil or not api.nvim_buf_is_loaded(buf) then return end
-  -- The option has a global value too; one that is the same is not set for the buffer.
-  if autoread == vim.go.autoread then
-    api.nvim_buf_call(buf, function() vim.cmd('setlocal autoread<') end)
-  else
-    vim.bo[buf].autoread = autoread
-  end
+  if was and api.nvim_buf_is_loaded(buf) then vim.bo[buf].autoread = was[1] end
 end
 
 --- The text of that tick is not what is on disk. Undoing a change that came from the disk brings back a text that
@@ -205,12 +199,18 @@ end
 
 -- Neovim noticed that a file changed.
 local function on_changed(args)
-  if mirrored[args.buf] == nil then return end
+  if not mirrored[args.buf] then
+    -- Without an autocommand Neovim would ask, if nobody else's says what to do.
+    local others = #api.nvim_get_autocmds({ event = 'FileChangedShell' }) > 1
+    if not others then vim.v.fcs_choice = 'ask' end
+    return
+  end
   if vim.v.fcs_reason == 'deleted' then
     local name = vim.fn.fnamemodify(api.nvim_buf_get_name(args.buf), ':~:.')
     require('bosun.notice').say('warn', ('%s is gone from the disk; its buffer stays'):format(name))
   end
   vim.v.fcs_choice = ''
+  stamps().noticed(args.buf)
   notify('disk_changed', { buf = args.buf })
 end
 

@@ -165,21 +165,13 @@ end
 
 -- Through `:write`, as the person would: with autocommands, and without a message or a question. An error of
 -- somebody's autocommand does not keep the file from being written, as it does not for the person.
-local function save(buf, bang, parents)
+local function save(buf, bang)
   local errmsg, name = vim.v.errmsg, api.nvim_buf_get_name(buf)
   vim.v.errmsg = ''
-  local ok, err = pcall(
-    api.nvim_buf_call,
-    buf,
-    function()
-      api.nvim_cmd({
-        cmd = 'write',
-        bang = bang,
-        args = parents and { '++p' } or {},
-        mods = { silent = true, emsg_silent = true, keepalt = true, keepjumps = true },
-      }, {})
-    end
-  )
+  -- The folder of a new file is made; as an argument of `nvim_cmd`, `++p` would be a name.
+  local parents = vim.fn.isdirectory(vim.fn.fnamemodify(name, ':h')) == 0 and ' ++p' or ''
+  local write = ('silent! keepalt keepjumps write%s%s'):format(bang and '!' or '', parents)
+  local ok, err = pcall(api.nvim_buf_call, buf, function() vim.cmd(write) end)
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg
   if api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) ~= name then
@@ -309,7 +301,7 @@ local function outcome(message)
   local saved = false
   why = nil
   if message.save then
-    saved, why = with_eol(buf, message.eol, function() return save(buf, bang, message.recreate) end)
+    saved, why = with_eol(buf, message.eol, function() return save(buf, bang) end)
     if not api.nvim_buf_is_loaded(buf) then return { kind = 'failed', message = why } end
     if saved then M.watch_keys() end
   else

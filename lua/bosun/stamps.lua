@@ -11,6 +11,8 @@ local uv = vim.uv
 local stamps = {}
 -- By buffer: the stamp that Neovim itself goes by, where that is another: see `follow`.
 local believed = {}
+-- Buffers whose file changed without Neovim having read it, and Neovim knows.
+local noticed = {}
 -- By buffer: whether the file ends in a newline, or would if there were one; nil as above.
 local eols = {}
 
@@ -108,13 +110,21 @@ function M.is(buf, stamp)
   return not is.missing and same(is, stamp)
 end
 
+--- Neovim noticed that the file changed, and has not read it.
+function M.noticed(buf) noticed[buf] = true end
+
 --- What the file of that stamp holds is in the buffer now. Neovim was not there when it was read, so it would ask at
 --- the next `:write` whether to overwrite a file that changed since (W12), and at the next look (`:checktime`).
 function M.follow(buf, stamp)
-  if stamps[buf] and not stamps[buf].missing and not believed[buf] then believed[buf] = stamps[buf] end
-  stamps[buf] = stamp
   -- A look with an autocommand that takes care of it: from then on Neovim knows the time.
-  neovim_says_changed(buf)
+  if neovim_says_changed(buf) then noticed[buf] = true end
+  if not noticed[buf] then
+    -- It wrote the file itself, without an autocommand that would have told us.
+    believed[buf] = nil
+  elseif stamps[buf] and not stamps[buf].missing and not believed[buf] then
+    believed[buf] = stamps[buf]
+  end
+  stamps[buf] = stamp
 end
 
 -- Sets the time of a file to the nanosecond, which libuv cannot; false where that does not work.
@@ -168,7 +178,7 @@ end
 
 --- A read or write by which buffer and disk are the same. A file of no bytes lacks no newline.
 local function take(buf, eol)
-  stamps[buf], believed[buf] = now(buf), nil
+  stamps[buf], believed[buf], noticed[buf] = now(buf), nil, nil
   eols[buf] = eol or stamps[buf].size == 0
 end
 
@@ -201,7 +211,7 @@ function M.watch()
   -- Under its new name the buffer was never read: a file that is there already is not its own. `:saveas` writes next.
   on('BufFilePost', function(args) stamps[args.buf] = { missing = true } end)
   on({ 'BufUnload', 'BufWipeout' }, function(args)
-    stamps[args.buf], eols[args.buf], believed[args.buf] = nil, nil, nil
+    stamps[args.buf], eols[args.buf], believed[args.buf], noticed[args.buf] = nil, nil, nil, nil
   end)
 end
 

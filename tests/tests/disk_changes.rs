@@ -424,6 +424,7 @@ fn a_buffer_stays_when_its_file_goes_and_the_agent_reads_it() {
     assert_eq!(hand.read("a.txt").as_deref(), Ok(DISK));
     assert_eq!(text(&editor, buf), DISK);
     assert!(!editor.path("a.txt").exists());
+    editor.eventually("it is said", || editor.exec("messages").contains("a.txt is gone from the disk"));
     editor.assert_quiet();
     // It comes back as something else.
     rewrite(&editor.path("a.txt"), "another\n");
@@ -431,4 +432,31 @@ fn a_buffer_stays_when_its_file_goes_and_the_agent_reads_it() {
     await_text(&editor, buf, "the new file", "another\n");
     nothing_is_asked(&editor, buf, "another\n", "a.txt");
     hand.end();
+}
+
+#[test]
+fn a_file_that_is_none_of_a_sessions_is_looked_after_by_neovim_as_ever() {
+    let editor = Setup::new().file("a.txt", DISK).start();
+    let outside = editor.aside("outside.txt");
+    std::fs::write(&outside, "one\n").expect("a file");
+    let buf = editor.lua("vim.cmd.edit(...); return vim.api.nvim_get_current_buf()", &[json!(outside)]);
+    let buf = buf.as_i64().expect("a buffer");
+    editor.exec("split");
+    let own = editor.edit("a.txt");
+    let autoread = "return { vim.bo[...].autoread == nil, vim.go.autoread }";
+    let mut hand = Hand::start(&editor);
+    assert_eq!(hand.read("a.txt").as_deref(), Ok(DISK));
+    assert_eq!(editor.lua(autoread, &[own.into()]), json!([false, true]));
+    assert_eq!(editor.lua(autoread, &[buf.into()]), json!([true, true]));
+    rewrite(&outside, "two\n");
+    editor.exec("checktime");
+    assert_eq!(text(&editor, buf), "two\n", "'autoread' loads it");
+    hand.end();
+    // Where Neovim would ask, it asks.
+    editor.lua("vim.api.nvim_set_current_buf(...); vim.bo.modified = true", &[buf.into()]);
+    rewrite(&outside, "three\n");
+    editor.input(":checktime<CR>");
+    editor.eventually("the question", || editor.screen().contains("W12"));
+    editor.input("<CR><CR>");
+    editor.eventually("the end of it", || !editor.mode().1);
 }
