@@ -469,12 +469,12 @@ return {
     end,
   },
   {
-    'a folder that is missing is an answer, and the text is kept',
+    'a folder that is missing is made with the file',
     function(e)
-      local buf = e:open(e.dir .. '/no/such/a.txt')
+      local path = e.dir .. '/no/such/a.txt'
+      local buf = e:open(path)
       local got = e:edit(buf, { whole(0, 1, { 'text' }) })
-      same({ got.kind, got.message:match('^E%d+') }, { 'not_saved', 'E212' }, vim.inspect(got))
-      same(e:lines(buf), { 'text' })
+      same({ got.kind, got.saved, e:bytes(path) }, { 'done', true, 'text\n' }, vim.inspect(got))
     end,
   },
   {

@@ -81,7 +81,13 @@ fn check(begun: &str, mode: &str, rest: &str, mine: &str, says: &str) {
 // B43
 #[test]
 fn an_operator_waits_for_its_motion_and_the_change_for_the_operator() {
-    check("5Gd", "no", "d", &OLD.replace("line 5\n", ""), "the change of a.txt waits until your command is finished");
+    check(
+        "5Gd",
+        "no",
+        "d",
+        &OLD.replace("line 5\n", ""),
+        "the change of a.txt waits until your command is finished",
+    );
 }
 
 // B43
@@ -116,7 +122,9 @@ fn an_open_command_line_window_is_waited_for() {
         editor.count_calls();
         change(&editor, &mut hand, on_disk);
         it_waits(&editor, buf);
-        editor.eventually("it is said", || editor.screen().contains("waits until the command-line window is closed"));
+        editor.eventually("it is said", || {
+            editor.screen().contains("waits until the command-line window is closed")
+        });
         editor.input(":q<CR>");
         await_text(&editor, buf, "the change", &new());
         if !on_disk {
@@ -142,7 +150,9 @@ fn a_macro_that_is_recorded_holds_the_persons_keys_and_no_others() {
         editor.input("x");
         await_text(&editor, buf, "one more", &new().replace("line 5\n", "").replace("line 6", "ine 6"));
         editor.input("q");
-        editor.eventually("the end of the recording", || editor.lua("return vim.fn.reg_recording()", &[]) == "");
+        editor.eventually("the end of the recording", || {
+            editor.lua("return vim.fn.reg_recording()", &[]) == ""
+        });
         assert_eq!(editor.lua("return vim.fn.getreg('a')", &[]), "5Gddx");
         if !on_disk {
             assert!(hand.outcome().is_ok());

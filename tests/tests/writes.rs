@@ -85,7 +85,10 @@ fn a_file_that_another_neovim_changes_is_read_at_once_and_the_question_says_so()
 fn a_swap_file_that_a_crash_left_is_told_of_and_in_nobodys_way() {
     let editor = Setup::new().file("a.txt", OLD).start();
     let other = other_neovim(&editor, "a.txt", true);
-    editor.lua("local pid = vim.fn.jobpid(...); vim.uv.kill(pid, 'sigkill'); vim.fn.jobwait({ ... }, 5000)", &[other]);
+    editor.lua(
+        "local pid = vim.fn.jobpid(...); vim.uv.kill(pid, 'sigkill'); vim.fn.jobwait({ ... }, 5000)",
+        &[other],
+    );
     let mut hand = Hand::start(&editor);
     assert_eq!(hand.read("a.txt").as_deref(), Ok(OLD));
     hand.write("a.txt", &OLD.replace("two", "TWO"));
@@ -103,7 +106,8 @@ fn a_swap_file_that_a_crash_left_is_told_of_and_in_nobodys_way() {
 #[test]
 fn three_writes_in_a_row_all_land_as_a_step_each_also_where_buffers_are_not_hidden() {
     for mine in [false, true] {
-        let editor = Setup::new().file("a.txt", OLD).init("vim.o.hidden = false; vim.o.autowrite = false").start();
+        let editor =
+            Setup::new().file("a.txt", OLD).init("vim.o.hidden = false; vim.o.autowrite = false").start();
         let buf = editor.edit("a.txt");
         let typed = |text: &str| if mine { text.replace("five", "MINE") } else { text.to_owned() };
         if mine {
