@@ -96,6 +96,7 @@ fn unsaved_lines_and_a_change_on_disk_at_the_same_place_are_for_the_person_to_de
         let editor = Setup::new().file("a.txt", "one\n").start();
         let buf = editor.edit("a.txt");
         let mut hand = Hand::start(&editor);
+        assert_eq!(hand.read("a.txt").as_deref(), Ok("one\n"));
         editor.input("ccuser<Esc>");
         await_text(&editor, buf, "the typed line", "user\n");
         rewrite(&editor.path("a.txt"), "ext\n");
@@ -180,6 +181,7 @@ fn a_line_of_the_persons_survives_an_agent_that_writes_the_disk_and_through_us()
         let editor = Setup::new().file("a.txt", DISK).start();
         let buf = editor.edit("a.txt");
         let mut hand = Hand::start(&editor);
+        assert_eq!(hand.read("a.txt").as_deref(), Ok(DISK));
         editor.input("9GccMINE<Esc>");
         await_text(&editor, buf, "the typed line", &mine(DISK));
         if disk_first {

@@ -71,10 +71,11 @@ impl Workspace {
         out
     }
 
-    /// A mirror has become whole. What unsaved text came from is on disk now and may not be later.
+    /// A mirror has become whole. The file may have changed before anybody watched it, and what unsaved text came from is on
+    /// disk now and may not be later.
     pub(super) fn first_look(&mut self, buf: BufId, out: &mut Vec<Effect>) {
-        let unknown = |b: &Buf| b.unsaved() && b.meta.stamp.is_some() && b.disk().is_none();
-        if self.bufs.ready(buf).is_some_and(unknown) {
+        let Some(b) = self.bufs.ready(buf).filter(|b| b.meta.stamp.is_some()) else { return };
+        if b.real().is_some_and(|real| self.session_of(real).is_some()) {
             self.follow(buf, out);
         }
     }

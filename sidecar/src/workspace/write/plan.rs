@@ -173,8 +173,10 @@ impl Workspace {
         let text = match text {
             Ok(text) if b.meta.stamp == Some(text.stamp) && !self.raced(b, &real, &text) => {
                 // Nothing new; but the text that a modified buffer came from may not have been known.
-                let merged = b.merged;
-                self.bufs.looked(buf, text.stamp, Snapshot::from_bytes(&text.text), merged);
+                if b.disk().is_none() {
+                    let merged = b.merged;
+                    self.bufs.looked(buf, text.stamp, Snapshot::from_bytes(&text.text), merged);
+                }
                 return op.done(out);
             }
             Ok(text) => text,
