@@ -22,6 +22,9 @@ pub struct Hand<'a> {
     project: PathBuf,
     asked: u64,
     turns: usize,
+    /// Ids of the question that was looked at last, and of the last one whose request has its answer.
+    shown: u64,
+    closed: u64,
 }
 
 impl<'a> Hand<'a> {
@@ -42,7 +45,7 @@ impl<'a> Hand<'a> {
         let session = editor.ask("go");
         relay.accept();
         let project = editor.project().to_owned();
-        Self { editor, relay, agent, session, project, asked: 0, turns: 0 }
+        Self { editor, relay, agent, session, project, asked: 0, turns: 0, shown: 0, closed: 0 }
     }
 
     /// Reads a file of the project: its text, or the error.
@@ -72,6 +75,7 @@ impl<'a> Hand<'a> {
 
     /// Waits for the answer to what was asked last.
     pub fn outcome(&mut self) -> Result<Value, Value> {
+        self.closed = self.shown;
         self.relay.receive()
     }
 
@@ -105,9 +109,12 @@ impl<'a> Hand<'a> {
         self.outcome()
     }
 
-    /// Waits for the question.
-    pub fn question(&self) -> Value {
-        self.editor.await_pending(1).remove(0)
+    /// Waits for the next question: one that was answered may be in the editor's table for a moment longer.
+    pub fn question(&mut self) -> Value {
+        let open = |q: &Value| q["id"].as_u64() > Some(self.closed);
+        let found = self.editor.wait_for("the question", || self.editor.pending().into_iter().find(open));
+        self.shown = found["id"].as_u64().unwrap_or_default();
+        found
     }
 
     /// Writes a file, with one question, which is answered with yes.

@@ -230,7 +230,7 @@ fn unsaved_lines_survive_a_file_that_the_agent_changed_by_itself() {
     editor.input("9GccMINE<Esc>");
     let mine = DISK.replace("five", "MINE");
     await_text(&editor, buf, "the typed line", &mine);
-    let hand = Hand::start_with(&editor, json!({}), &[edited("a.txt", "completed")]);
+    let mut hand = Hand::start_with(&editor, json!({}), &[edited("a.txt", "completed")]);
     // Elsewhere in the file: both are there.
     rewrite(&editor.path("a.txt"), &DISK.replace("two", "TWO"));
     await_text(&editor, buf, "both", &mine.replace("two", "TWO"));

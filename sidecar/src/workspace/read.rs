@@ -8,7 +8,7 @@ use crate::effect::{DiskCmd, Effect};
 use crate::event::{DiskError, DiskResult, PathKind, Resolved, Stamp};
 use crate::model::{OpId, SessionKey};
 use crate::reply::Reply;
-use crate::workspace::bufs::Open;
+use crate::workspace::bufs::{Buf, Open};
 use crate::workspace::lines::Span;
 use crate::workspace::text::Snapshot;
 use crate::workspace::{Op, READ_CAP, Workspace, content, refusal, unexpected};
@@ -89,6 +89,15 @@ impl Workspace {
             (Stage::Reading { real }, DiskResult::Text(Err(e))) => {
                 if e == DiskError::NotFound {
                     self.known.missing(&op.session, real);
+                }
+                let open = match self.bufs.open(real) {
+                    Open::Ready(buf) => self.bufs.ready(buf).map(Buf::snapshot),
+                    _ => None,
+                };
+                if let Some(text) = open {
+                    // The file changed into something that cannot be read; the editor still shows this.
+                    let real = real.clone();
+                    return self.serve(*op, &real, text, out);
                 }
                 refusal::disk(&op.path, &e)
             }
