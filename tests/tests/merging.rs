@@ -3,6 +3,8 @@
 //! Owns the bars of merging: runs with real timing, each of them many times. The delays between an agent's two writes
 //! are part of what is played, never a way to wait for something.
 
+#![expect(clippy::print_stdout, reason = "the figures of the bars are printed")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

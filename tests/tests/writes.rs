@@ -71,7 +71,7 @@ fn a_file_that_another_neovim_changes_is_read_at_once_and_the_question_says_so()
     assert_eq!(on_disk(&editor, "a.txt"), OLD);
     // The other one goes on undisturbed, and leaves no swap file behind that is ours.
     let theirs = "return vim.rpcrequest(..., 'nvim_buf_get_lines', 0, 0, 1, true)[1]";
-    assert_eq!(editor.lua(theirs, &[other.clone()]), "theirs");
+    assert_eq!(editor.lua(theirs, std::slice::from_ref(&other)), "theirs");
     // A file that nobody has open needs no such word, and the agent's work leaves no swap file.
     hand.write_allowed("b.txt", &OLD.replace("two", "TWO"));
     let swaps = "return #vim.fn.globpath(vim.fn.stdpath('state') .. '/swap', '*b.txt*', true, true)";

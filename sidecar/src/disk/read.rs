@@ -17,7 +17,7 @@ use crate::event::{DiskError, DiskText, Stamp};
 const TRIES: usize = 3;
 /// How long a file must have been left alone. Most programs empty a file before they write it, and what lies between
 /// the two is nobody's text.
-const QUIET: Duration = Duration::from_millis(20);
+pub(super) const QUIET: Duration = Duration::from_millis(20);
 /// How often that is waited for.
 const WAITS: usize = 5;
 
@@ -35,7 +35,7 @@ pub fn read(real: &Path, cap: u64, encodings: &[String]) -> Result<DiskText, Dis
         let before = stamp(&facts(&file, real)?);
         if waits < WAITS && is_fresh(&file) {
             waits += 1;
-            std::thread::sleep(QUIET);
+            leave_alone();
             continue;
         }
         tries += 1;
@@ -48,8 +48,14 @@ pub fn read(real: &Path, cap: u64, encodings: &[String]) -> Result<DiskText, Dis
     }
 }
 
+/// Waits: in a job of the blocking pool, which shares no thread with the loop.
+#[expect(clippy::disallowed_methods, reason = "the loop's thread is another one")]
+fn leave_alone() {
+    std::thread::sleep(QUIET);
+}
+
 /// Whether it was written to just now. A time to come says nothing.
-fn is_fresh(file: &File) -> bool {
+pub(super) fn is_fresh(file: &File) -> bool {
     let time = file.metadata().and_then(|m| m.modified());
     time.is_ok_and(|t| SystemTime::now().duration_since(t).is_ok_and(|age| age < QUIET))
 }

@@ -85,20 +85,19 @@ fn results_come_into_the_lane_with_their_op() {
 #[test]
 fn a_file_that_is_being_written_is_read_when_it_is_left_alone() {
     let f = Folder::new();
-    let path = f.file("a", "old\n");
-    fs::write(&path, "").unwrap();
-    let writer = std::thread::spawn({
-        let path = path.clone();
-        move || {
-            for n in 1..=4 {
-                std::thread::sleep(std::time::Duration::from_millis(5));
-                fs::write(&path, "new\n".repeat(n)).unwrap();
-            }
-        }
-    });
-    let text = read(&path, 100, &[]).unwrap();
-    writer.join().unwrap();
-    assert_eq!(String::from_utf8(text.text).unwrap(), "new\n".repeat(4));
+    let path = f.file("a", "new\n");
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    let now = std::time::SystemTime::now;
+    let hour = std::time::Duration::from_secs(3600);
+    // A time to come says nothing of when it was written.
+    for (time, fresh) in [(now(), true), (now() - hour, false), (now() + hour, false)] {
+        file.set_modified(time).unwrap();
+        assert_eq!(super::read::is_fresh(&fs::File::open(&path).unwrap()), fresh);
+    }
+    file.set_modified(now()).unwrap();
+    let begin = std::time::Instant::now();
+    assert_eq!(read(&path, 100, &[]).unwrap().text, b"new\n");
+    assert!(begin.elapsed() >= super::read::QUIET / 2, "it was not waited for");
 }
 
 #[test]
@@ -109,9 +108,8 @@ fn a_file_that_is_written_all_the_time_is_read_all_the_same() {
     let writer = std::thread::spawn({
         let path = path.clone();
         move || {
-            while stopped.try_recv().is_err() {
+            while stopped.recv_timeout(std::time::Duration::from_millis(1)).is_err() {
                 fs::write(&path, "x").unwrap();
-                std::thread::sleep(std::time::Duration::from_millis(1));
             }
         }
     });
