@@ -11,7 +11,8 @@ CARGO := .ci/cargo
 NVIM := .deps/bin/nvim
 STYLUA := .deps/bin/stylua
 LUACHECK := .deps/bin/luacheck
-REASONIX := .deps/bin/reasonix
+AGENTS := reasonix opencode hermes codex claude
+AGENT_BINS := $(AGENTS:%=.deps/bin/%)
 LUA_SOURCES := lua nvim-plugin plugin tests
 
 # What the tests and the demo are told: which Neovim, which sidecar. Relative paths would not survive a change of folder.
@@ -30,8 +31,8 @@ demo: setup build ## Open Neovim on a sample project with the demo agent; withou
 
 test: unit lua-test e2e ## Run all tests: Rust, Lua, end to end
 
-unit: ## Run the sidecar's own tests
-	@$(CARGO) test --release --locked -p bosun
+unit: setup ## Run the sidecar's own tests
+	@$(RUN) $(CARGO) test --release --locked -p bosun
 
 lua-test: setup ## Run the Lua specs in a headless Neovim
 	@$(RUN) $(NVIM) --clean --headless -l tests/lua/run.lua
@@ -50,11 +51,11 @@ fix: $(STYLUA) ## Format Rust and Lua
 	@$(CARGO) fmt --all
 	@$(STYLUA) $(LUA_SOURCES)
 
-bench: setup build ## Measure: a flood of small chunks through the whole chain
-	@$(RUN) $(CARGO) bench --quiet --locked -p bosun-tests --bench stream
+bench: setup build ## Measure: a flood of small chunks, and edits of a long file, through the whole chain
+	@$(RUN) $(CARGO) bench --quiet --locked -p bosun-tests --bench stream --bench edit
 
-interop: setup build $(REASONIX) ## Drive a real agent (Reasonix) against a scripted model
-	@$(RUN) BOSUN_REASONIX="$(CURDIR)/$(REASONIX)" $(CARGO) test --release --locked -p bosun-tests --features interop --test interop
+interop: setup build $(AGENT_BINS) ## Drive real agents (Reasonix, OpenCode, Hermes, Codex, Claude) against a scripted model
+	@$(RUN) BOSUN_AGENTS="$(CURDIR)/.deps/bin" $(CARGO) test --release --locked -p bosun-tests --features interop --test interop
 
 ci: ## What continuous integration runs
 	@echo '== lint'; $(MAKE) --no-print-directory lint
@@ -66,6 +67,6 @@ clean: ## Remove what was built; .deps/ stays
 	@$(CARGO) clean
 
 # A changed pin or recipe fetches again.
-$(NVIM) $(STYLUA) $(LUACHECK) $(REASONIX): .deps/bin/%: .ci/deps
+$(NVIM) $(STYLUA) $(LUACHECK) $(AGENT_BINS): .deps/bin/%: .ci/deps
 	@.ci/deps $*
 	@touch $@

@@ -39,7 +39,8 @@ function M.names()
   return names
 end
 
---- The preset of that name, with its program resolved: { name, command, args, env, install }. Or nil and why not.
+--- The preset of that name, with its program resolved: { name, command, args, env, install, unsaved, roots, builtin }.
+--- Or nil and why not.
 function M.get(name)
   local path = files()[name]
   local given = config.get().agents[name]
@@ -68,6 +69,8 @@ function M.get(name)
     args = given.args or preset.args or {},
     env = vim.tbl_extend('force', preset.env or {}, given.env or {}),
     install = given.install or preset.install,
+    unsaved = given.unsaved or preset.unsaved or config.get().unsaved,
+    roots = given.roots or preset.roots,
     builtin = demo,
   }
 end
@@ -107,6 +110,7 @@ function M.launch(name, cwd)
     args = preset.args,
     env = env,
     cwd = cwd,
+    unsaved = preset.unsaved,
     start_timeout_ms = math.floor(config.get().start_timeout * 1000),
   }
 end

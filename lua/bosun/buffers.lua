@@ -19,6 +19,8 @@ local told = {}
 -- Slices that can wait: { buf, start }.
 local later = {}
 local ticking = false
+-- Buffers that the sidecar mirrors, each with its own 'autoread' as it was: { value }, or {} where it had none.
+local mirrored = {}
 local started = false
 
 local function notify(name, message) return require('bosun.rpc').notify(name, message) end
@@ -47,7 +49,11 @@ end
 
 local function facts(buf)
   local o = vim.bo[buf]
+  local stamp = stamps().get(buf) or {}
   return {
+    sec = stamp.sec,
+    nsec = stamp.nsec,
+    size = stamp.size,
     buf = buf,
     name = api.nvim_buf_get_name(buf),
     modified = o.modified,
@@ -69,6 +75,9 @@ local function joined(f)
     f.fileencoding,
     tostring(f.bomb),
     tostring(f.eol),
+    tostring(f.sec),
+    tostring(f.nsec),
+    tostring(f.size),
   }, '\0')
 end
 
@@ -101,12 +110,14 @@ function M.refresh()
 end
 
 --- Whether the buffer holds no line at all: zero bytes on disk, while one empty line is a newline. Both look like
---- one empty line, and no offset tells them apart; the count of bytes does.
+--- one empty line, and no offset tells them apart; the count of bytes does. That of the whole text leaves out a newline
+--- that would not be saved, that up to the cursor does not.
 function M.is_empty(buf)
   if api.nvim_buf_line_count(buf) > 1 or api.nvim_buf_get_lines(buf, 0, 1, true)[1] ~= '' then
     return false
   end
-  return api.nvim_buf_call(buf, function() return vim.fn.wordcount().bytes end) == 0
+  local count = api.nvim_buf_call(buf, vim.fn.wordcount)
+  return count.bytes == 0 and (count.cursor_bytes or 0) == 0
 end
 
 -- End of the slice that begins at `start`: as many lines as fit, at least one.
@@ -152,8 +163,9 @@ local function tick()
   vim.defer_fn(tick, IDLE)
 end
 
---- The sidecar asks for lines from `start`; `later` when nobody waits for them.
+--- The sidecar asks for lines from `start`; `later` when nobody waits for them. It mirrors the buffer from then on.
 function M.slice(message)
+  if mirrored[message.buf] == nil and api.nvim_buf_is_valid(message.buf) then M.follow(message.buf) end
   if not message.later then return send_slice(message.buf, message.start) end
   later[#later + 1] = { buf = message.buf, start = message.start }
   if not ticking then
@@ -162,7 +174,47 @@ function M.slice(message)
   end
 end
 
-local OPTIONS = { 'fileformat', 'fileencoding', 'bomb', 'endofline', 'buftype' }
+--- The sidecar looks after the file of this buffer: what changes on disk it merges into the buffer, so Neovim neither
+--- loads the file by itself nor asks.
+function M.follow(buf)
+  if not mirrored[buf] then mirrored[buf] = { vim.bo[buf].autoread } end
+  vim.bo[buf].autoread = false
+end
+
+--- It does not (any more).
+function M.unfollow(buf)
+  local was = mirrored[buf]
+  mirrored[buf] = nil
+  if was and api.nvim_buf_is_loaded(buf) then vim.bo[buf].autoread = was[1] end
+end
+
+--- The text of that tick is not what is on disk. Undoing a change that came from the disk brings back a text that
+--- Neovim takes for saved.
+function M.unsaved(message)
+  local buf = message.buf
+  if api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_changedtick(buf) == message.tick then
+    vim.bo[buf].modified = true
+  end
+end
+
+-- Neovim noticed that a file changed.
+local function on_changed(args)
+  if not mirrored[args.buf] then
+    -- Without an autocommand Neovim would ask, if nobody else's says what to do.
+    local others = #api.nvim_get_autocmds({ event = 'FileChangedShell' }) > 1
+    if not others then vim.v.fcs_choice = 'ask' end
+    return
+  end
+  if vim.v.fcs_reason == 'deleted' then
+    local name = vim.fn.fnamemodify(api.nvim_buf_get_name(args.buf), ':~:.')
+    require('bosun.notice').say('warn', ('%s is gone from the disk; its buffer stays'):format(name))
+  end
+  vim.v.fcs_choice = ''
+  stamps().noticed(args.buf)
+  notify('disk_changed', { buf = args.buf })
+end
+
+local OPTIONS = { 'fileformat', 'fileencoding', 'bomb', 'binary', 'endofline', 'fixendofline', 'buftype' }
 
 local function watch()
   local group = api.nvim_create_augroup('bosun.buffers', {})
@@ -176,7 +228,11 @@ local function watch()
   on({ 'BufModifiedSet', 'BufEnter', 'BufWinEnter' }, function(args) M.announce(args.buf) end)
   -- For an option of another buffer Neovim makes that one current meanwhile.
   on('OptionSet', function() M.announce(api.nvim_get_current_buf()) end, OPTIONS)
-  on({ 'BufUnload', 'BufDelete', 'BufWipeout' }, function(args) M.closed(args.buf) end)
+  on('FileChangedShell', on_changed)
+  on({ 'BufUnload', 'BufDelete', 'BufWipeout' }, function(args)
+    mirrored[args.buf] = nil
+    M.closed(args.buf)
+  end)
 end
 
 --- A sidecar is there: all file buffers are announced, and from now on each change.
@@ -193,6 +249,9 @@ end
 --- The sidecar is gone.
 function M.stop()
   started, told, later = false, {}, {}
+  for _, buf in ipairs(vim.tbl_keys(mirrored)) do
+    M.unfollow(buf)
+  end
   api.nvim_create_augroup('bosun.buffers', { clear = true })
 end
 

@@ -15,12 +15,25 @@ local defaults = {
   log_level = 'info',
   -- Larger buffers are not mirrored.
   max_buffer_bytes = 16 * 1024 * 1024,
+  -- When a change of an agent's is also saved: always, if_clean (the buffer was not modified before), never.
+  save = 'always',
+  -- Folders that sessions see beside their own: '~/notes', or { path = '~/ref', write = false }.
+  roots = {},
+  -- Paths outside all of them: ask, deny.
+  outside = 'ask',
+  -- Globs of files whose writes are asked about whatever was approved, beside those that can run commands by themselves
+  -- (hooks of git, .nvim.lua, .envrc and the like, which always are).
+  always_ask = {},
+  -- Globs of files in the folders whose reads are asked about; {} for none.
+  ask_read = { '.env', '.env.*', '*.pem', 'id_rsa*', 'id_ed25519*', '.netrc', '.npmrc' },
   -- Seconds until a person is told that an agent does not start.
   start_timeout = 60,
   -- Of the chat: columns, or a part of the screen when below 1.
   window = { width = 0.4 },
   -- What goes along with a prompt.
   context = { file = true, selection = true },
+  -- Unsaved text before a prompt: auto, embed, save, leave, ask. Also in a preset.
+  unsaved = 'auto',
   -- Global keys, none by default: { toggle = '<leader>a' }.
   keys = {},
 }
@@ -57,7 +70,25 @@ local lhs = function(v)
   if type(v) ~= 'string' and v ~= false then return 'must be a key, such as "<leader>a"' end
 end
 
-local preset = { command = 'string', args = strings, env = env, install = 'string' }
+local unsaved = one_of('auto', 'embed', 'save', 'leave', 'ask')
+
+local function roots(v)
+  local must = 'must be a list of folders, each a string or { path = string, write = boolean }'
+  if type(v) ~= 'table' or not vim.islist(v) then return must end
+  for _, root in ipairs(v) do
+    if type(root) == 'table' then
+      for key in pairs(root) do
+        if key ~= 'path' and key ~= 'write' then return must end
+      end
+      if root.write ~= nil and type(root.write) ~= 'boolean' then return must end
+      root = root.path
+    end
+    if type(root) ~= 'string' or root == '' then return must end
+  end
+end
+
+local preset =
+  { command = 'string', args = strings, env = env, install = 'string', unsaved = unsaved, roots = roots }
 
 local schema = {
   agents = function(v, where)
@@ -71,9 +102,15 @@ local schema = {
   binary = 'string',
   log_level = one_of('error', 'warn', 'info', 'debug', 'trace'),
   max_buffer_bytes = positive,
+  save = one_of('always', 'if_clean', 'never'),
+  roots = roots,
+  outside = one_of('ask', 'deny'),
+  always_ask = strings,
+  ask_read = strings,
   start_timeout = positive,
   window = { width = positive },
   context = { file = 'boolean', selection = 'boolean' },
+  unsaved = unsaved,
   keys = {
     open = lhs,
     toggle = lhs,

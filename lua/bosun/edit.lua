@@ -66,6 +66,7 @@ end
 
 -- Sends `safe` once the mode has ended.
 local function wait_for_mode(buf, mode)
+  require('bosun.waits').begin(buf, mode)
   if waiting[buf] then return end
   waiting[buf] = true
   -- The end of an autocommand has no event.
@@ -77,6 +78,7 @@ local function wait_for_mode(buf, mode)
     callback = function(args)
       -- In CmdwinLeave the window is still there, but nothing is typed into it any more.
       if args.event ~= 'CmdwinLeave' and blocked(buf) then return false end
+      require('bosun.waits').over(buf)
       safe(buf)
       return true
     end,
@@ -166,17 +168,10 @@ end
 local function save(buf, bang)
   local errmsg, name = vim.v.errmsg, api.nvim_buf_get_name(buf)
   vim.v.errmsg = ''
-  local ok, err = pcall(
-    api.nvim_buf_call,
-    buf,
-    function()
-      api.nvim_cmd({
-        cmd = 'write',
-        bang = bang,
-        mods = { silent = true, emsg_silent = true, keepalt = true, keepjumps = true },
-      }, {})
-    end
-  )
+  -- The folder of a new file is made; as an argument of `nvim_cmd`, `++p` would be a name.
+  local parents = vim.fn.isdirectory(vim.fn.fnamemodify(name, ':h')) == 0 and ' ++p' or ''
+  local write = ('silent! keepalt keepjumps write%s%s'):format(bang and '!' or '', parents)
+  local ok, err = pcall(api.nvim_buf_call, buf, function() vim.cmd(write) end)
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg
   if api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) ~= name then
@@ -206,18 +201,52 @@ local function keep_put_marks(buf)
   end
 end
 
-local DISK = {
-  changed = 'the file changed on disk since the buffer was loaded; reload the buffer or save it first',
-  created = 'a file of this name was created on disk meanwhile; reload the buffer or save it first',
-  gone = 'the file is gone from the disk; save the buffer or close it first',
-}
+-- Whether the file on disk is one that may be written over: nil and what `:write` needs, or what stands in the way.
+local function disk_state(buf, message)
+  local stamps = require('bosun.stamps')
+  if message.disk then return not stamps.is(buf, message.disk) and 'disk' or nil, true end
+  if not message.save then return nil, false end
+  local state = stamps.check(buf)
+  if state == 'gone' and message.recreate then return nil, true end
+  if state == 'changed' or state == 'created' or state == 'gone' then return 'disk' end
+  return nil, state == 'touched'
+end
+
+-- What cannot be written in the file's encoding: the first character of the new lines that it has no bytes for.
+local function unencodable(buf, edits)
+  local encoding = vim.bo[buf].fileencoding
+  if encoding == '' or encoding == 'utf-8' or encoding:find('^utf%-16') then return nil end
+  for _, e in ipairs(edits) do
+    for _, line in ipairs(e.lines) do
+      -- A NUL ends a text for iconv.
+      local text = line:gsub('%z', ' ')
+      local there = vim.iconv(text, 'utf-8', encoding)
+      if not there or vim.iconv(there, encoding, 'utf-8') ~= text then
+        for _, char in ipairs(vim.fn.split(text, '\\zs')) do
+          local one = vim.iconv(char, 'utf-8', encoding)
+          if not one or vim.iconv(one, encoding, 'utf-8') ~= char then return char, encoding end
+        end
+        return text, encoding
+      end
+    end
+  end
+end
+
+-- The buffer is like the file of that stamp.
+local function be_clean(buf, form)
+  local o = vim.bo[buf]
+  if o.fileformat ~= form.fileformat then o.fileformat = form.fileformat end
+  if o.bomb ~= form.bomb then o.bomb = form.bomb end
+  o.modified = false
+end
 
 -- Why the buffer must not be edited at all, or nil.
-local function refusal(buf)
+local function refusal(buf, saves, follows)
   local o = vim.bo[buf]
   if require('bosun.buffers').is_own(buf) or o.buftype ~= '' then return 'the buffer is not a file' end
-  if not o.modifiable then return "the buffer is not modifiable ('modifiable' is off)" end
-  if o.readonly then return "the buffer is read-only ('readonly' is set)" end
+  -- What changed on disk changes in a buffer for reading too.
+  if not o.modifiable and not follows then return "the buffer is not modifiable ('modifiable' is off)" end
+  if saves and o.readonly then return "the buffer is read-only ('readonly' is set)" end
 end
 
 -- The outcome, as the sidecar gets it.
@@ -226,7 +255,8 @@ local function outcome(message)
   if not api.nvim_buf_is_valid(buf) or not api.nvim_buf_is_loaded(buf) then
     return { kind = 'failed', message = 'the buffer is not loaded' }
   end
-  local why = refusal(buf)
+  local follows = message.disk and not message.save
+  local why = refusal(buf, message.save, follows)
   if why then return { kind = 'failed', message = why } end
   local tick = api.nvim_buf_get_changedtick(buf)
   if tick ~= message.tick then return { kind = 'stale', tick = tick } end
@@ -235,34 +265,87 @@ local function outcome(message)
     wait_for_mode(buf, mode)
     return { kind = 'busy', mode = mode }
   end
-  local disk = message.save and require('bosun.stamps').check(buf) or 'same'
-  if DISK[disk] then return { kind = 'failed', message = DISK[disk] } end
+  local disk, bang = disk_state(buf, message)
+  if disk then return { kind = 'disk' } end
   why = misfit(buf, message.edits)
   if why then return { kind = 'failed', message = 'the edits do not fit the text: ' .. why } end
+  local char, encoding = unencodable(buf, message.edits)
+  if char then
+    local text =
+      "its encoding %s has no %s; write it without that character, or let a person change 'fileencoding'"
+    return { kind = 'failed', message = text:format(encoding, vim.inspect(char)) }
+  end
 
   close_undo_step(buf)
   local put_marks_back = keep_put_marks(buf)
+  local modifiable = vim.bo[buf].modifiable
+  if follows then
+    vim.bo[buf].modifiable = true
+    -- Undoing it does not bring back what is on disk.
+    vim.bo[buf].modified = true
+  end
   local ok, err = change_keeping_jumps(buf, message)
+  if follows then vim.bo[buf].modifiable = modifiable end
   if not ok then
     put_marks_back()
     if tostring(err):find('E565') and api.nvim_buf_get_changedtick(buf) == tick then
+      require('bosun.waits').begin(buf, 'textlock')
       vim.defer_fn(function() safe(buf) end, RETRY)
       return { kind = 'busy', mode = 'textlock' }
     end
     return { kind = 'failed', message = plain(err) }
   end
   close_undo_step(buf)
+  require('bosun.waits').over(buf)
 
   local saved = false
   why = nil
   if message.save then
-    saved, why = with_eol(buf, message.eol, function() return save(buf, disk == 'touched') end)
+    saved, why = with_eol(buf, message.eol, function() return save(buf, bang) end)
     if not api.nvim_buf_is_loaded(buf) then return { kind = 'failed', message = why } end
+    if saved then M.watch_keys() end
+  else
+    local o = vim.bo[buf]
+    if o.endofline ~= message.eol then o.endofline = message.eol end
+    if message.clean then be_clean(buf, message.clean) end
   end
+  if message.disk and not saved then require('bosun.stamps').follow(buf, message.disk) end
   put_marks_back()
   tick = api.nvim_buf_get_changedtick(buf)
   if why then return { kind = 'not_saved', tick = tick, message = why } end
-  return { kind = 'done', tick = tick, saved = saved, modified = vim.bo[buf].modified }
+  local stamp = require('bosun.stamps').get(buf) or {}
+  return {
+    kind = 'done',
+    tick = tick,
+    saved = saved,
+    modified = vim.bo[buf].modified,
+    sec = stamp.sec,
+    nsec = stamp.nsec,
+    size = stamp.size,
+  }
+end
+
+-- How long after a save a formatter may take, in milliseconds.
+local SETTLING = 5000
+local keys_watched = nil
+
+--- Says once, at the next key or when the time for formatters is over, that changes may be a person's from now on.
+function M.watch_keys()
+  local function over()
+    if not keys_watched then return end
+    vim.on_key(nil, keys_watched)
+    keys_watched = nil
+    notify('typed', {})
+  end
+  if not keys_watched then
+    keys_watched = api.nvim_create_namespace('bosun.edit.keys')
+    vim.on_key(over, keys_watched)
+  end
+  M.deadline = (M.deadline or 0) + 1
+  local mine = M.deadline
+  vim.defer_fn(function()
+    if M.deadline == mine then over() end
+  end, SETTLING)
 end
 
 --- Carries out one edit of the sidecar's and sends `edit_done`, whatever happens.

@@ -39,7 +39,10 @@ local handlers = {
   end,
   groups = function(m) require('bosun.rpc').on_groups(m.pgids) end,
   slice = function(m) require('bosun.buffers').slice(m) end,
+  unsaved = function(m) require('bosun.buffers').unsaved(m) end,
+  unfollow = function(m) require('bosun.buffers').unfollow(m.buf) end,
   edit = function(m) require('bosun.edit').apply(m) end,
+  save_buffers = function(m) require('bosun.saver').save(m) end,
   patch = function(m) require('bosun.chat').patch(m) end,
   prompt_returned = function(m) require('bosun.chat').prompt_returned(clean(m)) end,
   notify = function(m) notice.say(m.level, m.text) end,
@@ -57,7 +60,10 @@ local handlers = {
 }
 
 for _, name in ipairs({ 'diff', 'diff_lines', 'diff_done' }) do
-  handlers[name] = function(m) require('bosun.diff').recv(name, name == 'diff' and clean(m) or m) end
+  handlers[name] = function(m)
+    local shown = require('bosun.merge').is_about(m.question) and 'bosun.merge' or 'bosun.diff'
+    require(shown).recv(name, name == 'diff' and clean(m) or m)
+  end
 end
 
 --- Where errors in Lua are written.

@@ -82,11 +82,18 @@ end
 
 -- Tells the sidecar to start the session. `again`: its view was opened before, for a sidecar that did not know it.
 local function start(id, again)
-  local ok, err = rpc().ensure()
+  local roots, record = require('bosun.roots'), state().record(id)
+  local ok, err = roots.check(record.cwd)
+  if ok then
+    ok, err = rpc().ensure()
+  end
   if not ok then return nil, err end
-  local record = state().record(id)
   record.lost = false
-  rpc().notify('new_session', { session = id, cwd = record.cwd, launch = record.launch })
+  local access, wrong = roots.access(record.cwd, record.launch.name)
+  for _, text in ipairs(wrong) do
+    notice.say('warn', text)
+  end
+  rpc().notify('new_session', { session = id, cwd = record.cwd, launch = record.launch, access = access })
   chat().create(id)
   if again then require('bosun.transcript').reload(id) end
   return true

@@ -70,7 +70,7 @@ local function render(q, position, count)
   if q.files and #q.files > 0 then
     add('')
     for i, file in ipairs(q.files) do
-      local prefix = i == 1 and 'gd shows: ' or '          '
+      local prefix = i > 1 and '          ' or q.merge and 'gd merges: ' or 'gd shows: '
       add(prefix .. display.line(file), 'BosunMeta')
     end
   end

@@ -2,7 +2,8 @@
 --
 -- Owns the ages of questions and the small note at the edge of the screen. Never takes the focus, moves a cursor or
 -- changes a mode: the panel (`bosun.panel`) is for those who ask for it. The list itself is pushed by the sidecar and
--- lives in `bosun.state`. Called by the inbox (`on_questions`), the chat, the panel, the diff and `:Bosun answer`.
+-- lives in `bosun.state`. Called by the inbox (`on_questions`), the chat, the panel, the diff, the merge and
+-- `:Bosun answer`.
 local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
@@ -34,6 +35,13 @@ end
 function M.get(id)
   for _, q in ipairs(M.pending()) do
     if q.id == id then return q end
+  end
+end
+
+--- The pending question about a write; it may have taken the place of another.
+function M.about(write)
+  for _, q in ipairs(M.pending()) do
+    if q.write == write then return q end
   end
 end
 
@@ -83,6 +91,17 @@ function M.answer(id, number)
   if require('bosun.rpc').notify('answer', { question = id, option = option.id }) == false then
     return false
   end
+  answered[id] = true
+  M.on_questions()
+  return true
+end
+
+--- Answers a question about a merge with the text that shall be: its lines, and whether the last one ends in a newline.
+--- False when it cannot be told.
+function M.answer_text(id, lines, eol)
+  if not M.get(id) then return false end
+  local message = { question = id, lines = lines, eol = eol }
+  if require('bosun.rpc').notify('answer_text', message) == false then return false end
   answered[id] = true
   M.on_questions()
   return true
@@ -190,7 +209,7 @@ end
 local function out_of_view()
   local shown = require('bosun.chat').shown()
   return vim.tbl_filter(function(q)
-    if require('bosun.diff').shows(q.id) then return false end
+    if require('bosun.diff').shows(q.id) or require('bosun.merge').shows(q.id) then return false end
     return not (q.session == shown and require('bosun.transcript').is_on_screen(shown, q.id))
   end, M.pending())
 end
@@ -240,6 +259,7 @@ function M.on_questions()
   require('bosun.chat').on_sessions()
   require('bosun.panel').on_questions()
   require('bosun.diff').on_questions()
+  require('bosun.merge').on_questions()
   -- Where the chat is open the question's own lines come with the next frame: give them the time to be there.
   M.refresh(require('bosun.chat').left_edge() and 120 or 0)
 end

@@ -106,6 +106,15 @@ local function send(name, message)
   return ok
 end
 
+-- Where swap files may be: 'directory', absolute but for `.` (the file's own folder).
+local function swap_dirs()
+  local dirs = {}
+  for _, dir in ipairs(vim.opt.directory:get()) do
+    dirs[#dirs + 1] = dir:find('^%.') and dir or vim.fn.expand(dir)
+  end
+  return dirs
+end
+
 --- Starts the sidecar unless it runs. True, or nil and why not.
 function M.ensure()
   if current then return true end
@@ -135,6 +144,9 @@ function M.ensure()
     editor = ('nvim-%d.%d.%d'):format(v.major, v.minor, v.patch),
     log_dir = M.log_dir(),
     max_buf_bytes = require('bosun.config').get().max_buffer_bytes,
+    save = require('bosun.config').get().save,
+    encodings = vim.opt.fileencodings:get(),
+    swap_dirs = swap_dirs(),
   })
   require('bosun.buffers').start()
   return true

@@ -9,8 +9,14 @@ local uv = vim.uv
 
 -- By buffer: { sec, nsec, size } or { missing = true }; nil for a buffer that was read before this file was loaded.
 local stamps = {}
--- By buffer: whether the file ends in a newline; nil as above.
+-- By buffer: the stamp that Neovim itself goes by, where that is another: see `follow`.
+local believed = {}
+-- Buffers whose file changed without Neovim having read it, and Neovim knows.
+local noticed = {}
+-- By buffer: whether the file ends in a newline, or would if there were one; nil as above.
 local eols = {}
+
+local function api_valid(buf) return vim.api.nvim_buf_is_valid(buf) end
 
 local function now(buf)
   local stat = uv.fs_stat(vim.api.nvim_buf_get_name(buf))
@@ -65,7 +71,11 @@ local function neovim_says_changed(buf)
       vim.v.fcs_choice = ''
     end,
   })
+  -- With it Neovim would not ask the autocommand but load the file.
+  local autoread = vim.bo[buf].autoread
+  vim.bo[buf].autoread = false
   pcall(vim.cmd, 'silent! checktime ' .. buf)
+  if api_valid(buf) then vim.bo[buf].autoread = autoread end
   pcall(vim.api.nvim_del_autocmd, id)
   return changed
 end
@@ -88,22 +98,88 @@ function M.check(buf)
   return differs and 'changed' or 'same'
 end
 
---- Whether the last line ends in a newline on disk.
-function M.eol(buf)
-  if eols[buf] ~= nil then return eols[buf] end
-  local eol = vim.bo[buf].endofline
-  if not eol and not vim.bo[buf].modified then
-    local disk = bytes_of(vim.api.nvim_buf_get_name(buf))
-    eol = disk ~= nil and disk:sub(-1) == '\n'
-  end
-  eols[buf] = eol
-  return eol
+--- The stamp of the file that the buffer is like, as far as that is known: { sec, nsec, size }.
+function M.get(buf)
+  local stamp = stamps[buf]
+  if stamp and not stamp.missing then return stamp end
 end
 
---- A read or write by which buffer and disk are the same.
+--- Whether the file has this stamp now.
+function M.is(buf, stamp)
+  local is = now(buf)
+  return not is.missing and same(is, stamp)
+end
+
+--- Neovim noticed that the file changed, and has not read it.
+function M.noticed(buf) noticed[buf] = true end
+
+--- What the file of that stamp holds is in the buffer now. Neovim was not there when it was read, so it would ask at
+--- the next `:write` whether to overwrite a file that changed since (W12), and at the next look (`:checktime`).
+function M.follow(buf, stamp)
+  -- A look with an autocommand that takes care of it: from then on Neovim knows the time.
+  if neovim_says_changed(buf) then noticed[buf] = true end
+  if not noticed[buf] then
+    -- It wrote the file itself, without an autocommand that would have told us.
+    believed[buf] = nil
+  elseif stamps[buf] and not stamps[buf].missing and not believed[buf] then
+    believed[buf] = stamps[buf]
+  end
+  stamps[buf] = stamp
+end
+
+-- Sets the time of a file to the nanosecond, which libuv cannot; false where that does not work.
+local function set_mtime(path, stamp)
+  local ok, ffi = pcall(require, 'ffi')
+  if not ok then return false end
+  pcall(
+    ffi.cdef,
+    [[ typedef struct { long sec; long nsec; } bosun_timespec;
+       int utimensat(int dir, const char *path, const bosun_timespec times[2], int flags); ]]
+  )
+  local here = jit.os == 'Linux' and -100 or -2
+  local omit = jit.os == 'Linux' and 1073741822 or -2
+  local made, times = pcall(ffi.new, 'bosun_timespec[2]', { { 0, omit }, { stamp.sec, stamp.nsec } })
+  return made and pcall(ffi.C.utimensat, here, path, times, 0)
+end
+
+--- Called right before Neovim writes the file: if it still has the stamp that we followed, nothing is overwritten that
+--- the buffer does not know, and Neovim is spared its question by giving the file the time that it expects. The write
+--- sets a new one in the next moment.
+local function spare_question(buf)
+  if not believed[buf] or not stamps[buf] or not M.is(buf, stamps[buf]) then return end
+  local path = uv.fs_realpath(vim.api.nvim_buf_get_name(buf))
+  if path then set_mtime(path, believed[buf]) end
+end
+
+--- Whether the text ends in a newline. 'endofline' says so; where it is off and 'fixendofline' would add one at the
+--- next save, the disk's last byte tells.
+function M.eol(buf)
+  local o = vim.bo[buf]
+  if o.endofline then return true end
+  if o.binary or not o.fixendofline then return false end
+  if eols[buf] == nil then
+    local disk = not o.modified and bytes_of(vim.api.nvim_buf_get_name(buf)) or ''
+    eols[buf] = disk:sub(-1) == (o.fileformat == 'mac' and '\r' or '\n')
+  end
+  return eols[buf]
+end
+
+-- The size of the file that Neovim just wrote, where that can be told.
+local function written_size(buf)
+  local o = vim.bo[buf]
+  if o.fileencoding ~= '' and o.fileencoding ~= 'utf-8' then return nil end
+  local lines = vim.api.nvim_buf_line_count(buf)
+  local size = vim.api.nvim_buf_get_offset(buf, lines) + (o.bomb and 3 or 0)
+  local newline = o.fileformat == 'dos' and 2 or 1
+  size = size + lines * (newline - 1)
+  local eol = o.endofline or (o.fixendofline and not o.binary)
+  return eol and size or size - newline
+end
+
+--- A read or write by which buffer and disk are the same. A file of no bytes lacks no newline.
 local function take(buf, eol)
-  stamps[buf] = now(buf)
-  eols[buf] = eol
+  stamps[buf], believed[buf], noticed[buf] = now(buf), nil, nil
+  eols[buf] = eol or stamps[buf].size == 0
 end
 
 --- Begins to take stamps. Called once, by the plugin file, or by the first session where a plugin manager was late.
@@ -114,17 +190,28 @@ function M.watch()
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, callback = callback })
   end
-  on({ 'BufReadPost', 'BufNewFile' }, function(args) take(args.buf, vim.bo[args.buf].endofline) end)
+  on('BufReadPost', function(args) take(args.buf, vim.bo[args.buf].endofline) end)
+  -- 'endofline' may still say what held for a file that is gone.
+  on('BufNewFile', function(args) take(args.buf, true) end)
   on('BufWritePost', function(args)
     -- `:write other` leaves the buffer's own file as it was.
     if args.match ~= vim.api.nvim_buf_get_name(args.buf) then return end
     local o = vim.bo[args.buf]
     take(args.buf, o.endofline or (o.fixendofline and not o.binary))
+    -- Somebody may have written it once more in the moment since: then this is not the stamp of what we wrote.
+    local size = written_size(args.buf)
+    local stamp = stamps[args.buf]
+    if size and stamp.size and stamp.size > 0 and stamp.size ~= size then
+      stamps[args.buf] = { sec = 0, nsec = 0, size = math.max(size, 0) }
+    end
+  end)
+  on('BufWritePre', function(args)
+    if args.match == vim.api.nvim_buf_get_name(args.buf) then spare_question(args.buf) end
   end)
   -- Under its new name the buffer was never read: a file that is there already is not its own. `:saveas` writes next.
   on('BufFilePost', function(args) stamps[args.buf] = { missing = true } end)
   on({ 'BufUnload', 'BufWipeout' }, function(args)
-    stamps[args.buf], eols[args.buf] = nil, nil
+    stamps[args.buf], eols[args.buf], believed[args.buf], noticed[args.buf] = nil, nil, nil, nil
   end)
 end
 

@@ -8,12 +8,14 @@ mod actions;
 mod agents;
 mod announce;
 mod editor;
+mod prompts;
 
 use std::path::PathBuf;
 
 use announce::Announcements;
+use prompts::Held;
 
-use crate::effect::{Effect, NvimCmd};
+use crate::effect::{Effect, NvimCmd, Verdict, WriteAsk};
 use crate::event::*;
 use crate::model::*;
 use crate::session::Sessions;
@@ -24,14 +26,6 @@ use crate::workspace::{Workspace, locate};
 const FEW_QUESTIONS: usize = 50;
 /// Between two sendings of a long list.
 const LONG_LIST_PAUSE: Millis = 250;
-
-/// A prompt that waits until the mirrors of the modified bufs are complete, so that the agent cannot read older text.
-#[derive(Debug)]
-struct HeldPrompt {
-    session: SessionKey,
-    text: String,
-    context: Vec<ContextItem>,
-}
 
 /// All state of the sidecar.
 #[derive(Debug)]
@@ -44,8 +38,10 @@ pub struct App {
     view: View,
     /// The next agent id; never reused.
     next_agent: u32,
-    /// In order of arrival; dropped when sent, cancelled or closed.
-    held: Vec<HeldPrompt>,
+    /// Prompts that are held up, at most one a session; dropped when sent or taken back.
+    held: Vec<Held>,
+    /// The last number given to a save before a prompt.
+    last_save: u64,
     /// Autocmds on their way to the editor.
     announcements: Announcements,
     /// No list of questions is sent before this; 0 while the list is short.
@@ -59,10 +55,11 @@ impl App {
     pub fn new(hello: &Hello) -> Self {
         Self {
             sessions: Sessions::new(),
-            workspace: Workspace::new(hello.max_buf_bytes),
+            workspace: Workspace::new(hello),
             view: View::new(),
             next_agent: 1,
             held: Vec::new(),
+            last_save: 0,
             announcements: Announcements::default(),
             questions_due: 0,
             log_dir: hello.log_dir.clone(),
@@ -75,6 +72,7 @@ impl App {
             Event::Nvim(event) => self.editor_event(event, now),
             Event::Agent(agent, event) => self.agent_event(agent, event, now),
             Event::Disk(op, result) => self.workspace.disk(op, result),
+            Event::Watched(paths) => self.workspace.watched(&paths),
         };
         self.route(effects, now, out);
     }
@@ -85,6 +83,7 @@ impl App {
         let effects = self.sessions.tick(now);
         self.route(effects, now, out);
         self.release_held(now, out);
+        out.extend(self.workspace.watch(self.sessions.running()));
         for key in self.sessions.keys() {
             let Some(transcript) = self.sessions.transcript_mut(&key) else { continue };
             let changes = transcript.take_changes();
@@ -137,19 +136,27 @@ impl App {
                     let approved = self.sessions.approved_diffs(&ask.session);
                     let cwd = self.sessions.cwd(&ask.session).unwrap_or(&ask.path).to_owned();
                     let file = locate::File { real: &ask.path, told: &ask.told, cwd: &cwd };
-                    let more = if locate::covers(&file, ask.live.as_deref(), &ask.content, approved) {
+                    let more = if !ask.must_ask && ask.merge.is_none() && covers(&file, &ask, approved) {
                         // Allowed once is allowed once.
                         self.sessions.spend_approvals(&ask.session, |diff| file.is(&diff.path));
-                        self.workspace.decide(ask.op, true)
+                        self.workspace.decide(ask.op, Verdict::Allow)
                     } else {
                         self.sessions.ask_write(ask, now)
                     };
                     queue.extend(more);
                 }
                 Effect::AskWithdrawn { op } => {
-                    queue.extend(self.sessions.withdraw_write(op, "the request was taken back"))
+                    queue.extend(self.sessions.withdraw_write(op, "the request was taken back"));
+                    queue.extend(self.sessions.withdraw_access(op, "the request was taken back"));
                 }
-                Effect::WriteDecided { op, allow } => queue.extend(self.workspace.decide(op, allow)),
+                Effect::AskAccess(ask) => queue.extend(self.sessions.ask_access(ask)),
+                Effect::AccessDecided { op, access } => {
+                    queue.extend(self.workspace.access_decided(op, access))
+                }
+                Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
+                Effect::Told { session, text } => self.sessions.told(&session, &text),
+                Effect::PromptDue { session } => queue.extend(self.prompt_due(&session)),
+                Effect::PromptForgotten { session } => self.workspace.forget_given(&session),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => self.announcements.push(name, data, now),
                 effect => out.push(effect),
             }
@@ -161,6 +168,14 @@ impl App {
         self.next_agent += 1;
         id
     }
+}
+
+/// Whether what a person approved covers this write: its result against the live text, or, where the person changed the
+/// text meanwhile, the agent's own change.
+fn covers(file: &locate::File<'_>, ask: &WriteAsk, approved: &[Diff]) -> bool {
+    let sides = ask.sides.as_ref();
+    locate::covers(file, ask.live.as_deref(), &ask.content, approved)
+        || sides.is_some_and(|(base, theirs)| locate::covers(file, Some(base), theirs, approved))
 }
 
 #[cfg(test)]

@@ -4,10 +4,17 @@
 //! never runs on the loop's thread: each command is a job of the blocking pool, and its result an event. Called by the
 //! app.
 
+mod attributes;
+mod charset;
+mod form;
+mod place;
 mod read;
 mod resolve;
+mod swap;
+mod watch;
 mod write;
 
+use std::os::unix::process::parent_id;
 use std::path::Path;
 
 use tokio::sync::mpsc;
@@ -18,6 +25,7 @@ use crate::model::OpId;
 
 pub use read::read;
 pub use resolve::resolve;
+pub use watch::Watch;
 pub use write::write;
 
 /// The edge's handle. Jobs in flight are bounded by the requests in flight, which the agent edge limits.
@@ -47,9 +55,11 @@ impl Disk {
 /// Does it, here and now.
 pub fn run(cmd: DiskCmd) -> DiskResult {
     match cmd {
-        DiskCmd::Resolve { path } => DiskResult::Resolved(resolve(&path)),
-        DiskCmd::Read { real, cap } => DiskResult::Text(read(&real, cap)),
-        DiskCmd::Write { real, text, crlf, bom, expect } => write(&real, &text, crlf, bom, expect.as_deref()),
+        DiskCmd::Resolve { path, twins } => DiskResult::Resolved(resolve(&path, &twins)),
+        DiskCmd::Read { real, cap, encodings } => DiskResult::Text(read(&real, cap, &encodings)),
+        DiskCmd::Write { real, text, form, expect } => write(&real, &text, &form, expect),
+        // The editor that started this process has its own swap files.
+        DiskCmd::Swap { real, dirs } => DiskResult::Swap(swap::find(&real, &dirs, parent_id())),
     }
 }
 
@@ -60,6 +70,7 @@ fn failed(cmd: &DiskCmd) -> DiskResult {
         DiskCmd::Resolve { .. } => DiskResult::Resolved(Err(error)),
         DiskCmd::Read { .. } => DiskResult::Text(Err(error)),
         DiskCmd::Write { .. } => DiskResult::Written(Err(error)),
+        DiskCmd::Swap { .. } => DiskResult::Swap(None),
     }
 }
 

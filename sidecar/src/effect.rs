@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use lsp_types::TextEdit;
 
+use crate::event::{Form, Stamp};
 use crate::model::*;
 use crate::reply::Reply;
 
@@ -23,10 +24,90 @@ pub enum Effect {
     Answer(Reply, Result<Arc<str>, RpcError>),
     /// Workspace to session room: may this write land? Decided with `Workspace::decide`.
     AskWrite(WriteAsk),
-    /// Workspace to session room: the question about this write is moot (withdrawn or cancelled by the agent).
+    /// Workspace to session room: may this path be read or written at all? Decided with `Workspace::access_decided`.
+    AskAccess(AccessAsk),
+    /// Session room to workspace: what was decided about a path that was asked about.
+    AccessDecided { op: OpId, access: Access },
+    /// Workspace to session room: the question about this write, or about its path, is moot (withdrawn or cancelled by
+    /// the agent).
     AskWithdrawn { op: OpId },
     /// Session room to workspace: a question about a write has been answered.
-    WriteDecided { op: OpId, allow: bool },
+    WriteDecided { op: OpId, verdict: Verdict },
+    /// Workspace to session room: something that a person should find in the transcript.
+    Told { session: SessionKey, text: String },
+    /// Session room to app: the next prompt may go once what goes along is put together, with `Sessions::go`.
+    PromptDue { session: SessionKey },
+    /// Session room to workspace: the agent does not remember what came with the last prompt.
+    PromptForgotten { session: SessionKey },
+    /// Tell the watcher what to watch, in place of what it watched before.
+    Watch(WatchWish),
+}
+
+/// A path that a session may touch only if a person says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessAsk {
+    /// The request that waits.
+    pub op: OpId,
+    /// Whose.
+    pub session: SessionKey,
+    /// Real path.
+    pub path: PathBuf,
+    /// To be written, else to be read.
+    pub write: bool,
+    /// Why it is asked about and what a person should know, a line each; not escaped.
+    pub notes: Vec<String>,
+}
+
+/// What was decided about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// This request may go on.
+    Allow,
+    /// A person said no: for the rest of the turn, or of the session.
+    Rejected { for_session: bool },
+    /// Nobody decided, and nobody will: the turn, the session or the agent is over.
+    Withdrawn,
+}
+
+/// What is to be watched on disk. All paths are real and absolute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchWish {
+    /// Folders whose own files matter: those of open files, and of files that a running turn names.
+    pub folders: Vec<PathBuf>,
+    /// Roots of running turns: all below matters that no ignore file hides.
+    pub trees: Vec<PathBuf>,
+}
+
+/// What was decided about a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may land; where both sides changed the same lines, the person's stay.
+    Allow,
+    /// Nothing is written.
+    Reject,
+    /// It may land; where both sides changed the same lines, the agent's are taken.
+    Theirs,
+    /// This is what shall be: lines as Neovim's API gives them, and whether the last one ends in a newline.
+    Text { lines: Vec<Vec<u8>>, eol: bool },
+}
+
+/// What a person needs to decide where both sides changed the same lines. Texts are bytes with LF: what a person leaves
+/// as it is must come back as it was, also where it is not UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeAsk {
+    /// What both sides started from.
+    pub base: Vec<u8>,
+    /// The person's text.
+    pub ours: Vec<u8>,
+    /// The other side's text.
+    pub theirs: Vec<u8>,
+    /// What would land: `WriteAsk::content`, byte for byte.
+    pub result: Vec<u8>,
+    /// Lines of the result that are in conflict: zero-based, end exclusive, ascending. An empty
+    /// span stands where the person deleted lines.
+    pub conflicts: Vec<(usize, usize)>,
+    /// The change came from the disk, not as a request of an agent: the question outlives the turn.
+    pub from_disk: bool,
 }
 
 /// A write that waits for a verdict.
@@ -42,8 +123,17 @@ pub struct WriteAsk {
     pub told: PathBuf,
     /// Text that would be replaced; `None` when the file does not exist yet.
     pub live: Option<String>,
-    /// What would land.
+    /// What would land. In a merge with conflicts the person's lines stand at their places.
     pub content: String,
+    /// There are conflicts to be decided.
+    pub merge: Option<MergeAsk>,
+    /// The agent's own view, where the person changed the text meanwhile: what it started from and what it wrote. An
+    /// approval of exactly that covers the write.
+    pub sides: Option<(String, String)>,
+    /// More that a person should know, a line each.
+    pub notes: Vec<String>,
+    /// No approval that was given before covers it.
+    pub must_ask: bool,
     /// The buffer that holds the file, if it is open, and whether it has unsaved lines of the person that a save
     /// would write too.
     pub buf: Option<BufId>,
@@ -69,13 +159,18 @@ pub enum AgentCmd {
 /// What the disk edge is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskCmd {
-    /// Where does this absolute path lead?
-    Resolve { path: PathBuf },
-    /// Read a text file; `cap` in bytes.
-    Read { real: PathBuf, cap: u64 },
+    /// Where does this absolute path lead? A file that is one of `twins` under another name (a hard link) is said to be
+    /// that one.
+    Resolve { path: PathBuf, twins: Vec<PathBuf> },
+    /// Read a text file; `cap` in bytes. `encodings` are tried in order, by Neovim's names (`ucs-bom`, `utf-8`,
+    /// `latin1`, …); the first that gives the same bytes back is taken.
+    Read { real: PathBuf, cap: u64, encodings: Vec<String> },
+    /// Is the file open in another Neovim? `dirs` as in `Hello::swap_dirs`.
+    Swap { real: PathBuf, dirs: Vec<String> },
     /// Write a file that is not open: beside and renamed (in place when it has more links than one), parents created,
-    /// mode kept. `expect` is the text the file must still hold (`None`: must not exist), else `Stale`.
-    Write { real: PathBuf, text: String, crlf: bool, bom: bool, expect: Option<String> },
+    /// mode kept. `text` as in `DiskText`. `expect` is the stamp the file must still have (`None`: must not exist), else
+    /// `Stale`.
+    Write { real: PathBuf, text: Vec<u8>, form: Form, expect: Option<Stamp> },
 }
 
 /// What Neovim is told. Each is one request to the editor unless it says otherwise; none is waited for by the loop.
@@ -85,8 +180,12 @@ pub enum NvimCmd {
     Welcome { protocol: u64, version: String, log: PathBuf },
     /// Attach to a buffer without its text (`nvim_buf_attach`), then ask for the first slice.
     Attach { buf: BufId },
-    /// Stop its events.
+    /// Stop its events. Its file is followed no more.
     Detach { buf: BufId },
+    /// The text of that tick is not what is on disk: the buffer is modified, whatever undoing made Neovim think.
+    Unsaved { buf: BufId, tick: u64 },
+    /// We do not follow the file of this buffer: it is Neovim's own again.
+    Unfollow { buf: BufId },
     /// Ask for lines from `start`, at most 64 KiB of them. `later`: only when the editor is idle.
     Slice { buf: BufId, start: usize, later: bool },
     /// The atomic edit: compare tick and mode, edit as one undo step, save.
@@ -105,6 +204,8 @@ pub enum NvimCmd {
     Groups(Vec<i32>),
     /// The texts of a diff. Left side: `buf` when the file is open, else `old`. Sent whole; the edge slices.
     Diff(DiffTexts),
+    /// Save these buffers through `:write`; answered by `Saved` with the same number.
+    SaveBuffers { save: u64, bufs: Vec<BufId> },
     /// A prompt could not be sent; its text goes back to the person.
     PromptReturned { session: SessionKey, text: String, why: String },
 }
@@ -128,6 +229,12 @@ pub struct EditCall {
     pub empty: bool,
     /// Save through `:write`.
     pub save: bool,
+    /// The file may have this stamp, which is not the one the buffer came from: what it holds is in the edit already.
+    pub disk: Option<Stamp>,
+    /// Once edited the buffer is like the file of that stamp, which has this form: it is not modified any more.
+    pub clean: Option<Form>,
+    /// The file is gone, and a person agreed to make it anew.
+    pub recreate: bool,
 }
 
 /// New lines for a transcript.
@@ -210,6 +317,10 @@ pub struct QuestionState {
     pub options: Vec<PermissionOption>,
     /// Paths of the diffs that can be shown, in order.
     pub files: Vec<String>,
+    /// It is about a merge: its diff has a result that can be edited, and saving that answers.
+    pub merge: bool,
+    /// The write it is about: a question that takes the place of another is about the same one.
+    pub write: Option<OpId>,
 }
 
 /// Both sides of a diff.
@@ -231,4 +342,6 @@ pub struct DiffTexts {
     pub new: String,
     /// A fragment that was not found in the file is shown by itself, and this says so.
     pub note: Option<String>,
+    /// A merge to be decided: `old` is the person's text, `new` the result as it stands.
+    pub merge: Option<MergeAsk>,
 }

@@ -18,6 +18,9 @@ pub enum Event {
     Agent(AgentId, AgentEvent),
     /// A result of the disk edge.
     Disk(OpId, DiskResult),
+    /// Something happened to these paths on disk, as the watcher saw it: absolute, joined over some milliseconds, maybe
+    /// more than what really changed. A folder's path stands for all that was in it. Empty: events were lost, anything may have changed.
+    Watched(Vec<PathBuf>),
 }
 
 /// What an agent's connection says.
@@ -61,10 +64,21 @@ pub enum DiskResult {
     Resolved(Result<Resolved, DiskError>),
     /// The text of a file.
     Text(Result<DiskText, DiskError>),
-    /// A file was written.
-    Written(Result<(), DiskError>),
+    /// A file was written, and this is its stamp now.
+    Written(Result<Stamp, DiskError>),
+    /// Another Neovim that holds the file, if any.
+    Swap(Option<SwapOwner>),
     /// The bytes could not be written because the file is no longer what it was when the write was computed.
     Stale,
+}
+
+/// Another Neovim that has a file open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwapOwner {
+    /// Its process, when it runs on this machine; `None` for what a dead one left behind.
+    pub pid: Option<u32>,
+    /// It holds changes that are not on disk.
+    pub modified: bool,
 }
 
 /// A path after links are followed.
@@ -74,6 +88,31 @@ pub struct Resolved {
     pub real: PathBuf,
     /// What is there.
     pub kind: PathKind,
+    /// Of a regular file: its stamp.
+    pub stamp: Option<Stamp>,
+}
+
+/// Which bytes a file held: equal stamps mean the same bytes for sure enough (`stat` of the file: modification time and
+/// size).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Seconds since the epoch.
+    pub sec: i64,
+    /// And nanoseconds.
+    pub nsec: u32,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// How the bytes of a file differ from its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// As Neovim names it in 'fileencoding'; empty for UTF-8.
+    pub encoding: String,
+    /// The bytes begin with a byte order mark.
+    pub bom: bool,
+    /// Every line ends in CRLF.
+    pub crlf: bool,
 }
 
 /// What a path leads to.
@@ -92,12 +131,13 @@ pub enum PathKind {
 /// A file's text: LF only, without BOM, and how its bytes differ from that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskText {
-    /// Text as the wire carries it. CRLF is turned into LF only when every line ends in it.
-    pub text: String,
-    /// Every line ends in CRLF.
-    pub crlf: bool,
-    /// The bytes begin with a UTF-8 BOM.
-    pub bom: bool,
+    /// The text in UTF-8, as a buffer of Neovim would hold it: bytes that are no UTF-8 stay as they are, NUL is NUL.
+    /// CRLF is turned into LF only when every line ends in it.
+    pub text: Vec<u8>,
+    /// What undoes that.
+    pub form: Form,
+    /// Of the bytes that were read.
+    pub stamp: Stamp,
 }
 
 /// Why the disk edge could not.
@@ -111,8 +151,10 @@ pub enum DiskError {
     Special,
     /// NUL bytes.
     Binary,
-    /// Not UTF-8.
-    NotUtf8,
+    /// None of the encodings that were to be tried gives the bytes back.
+    Undecodable,
+    /// The file's encoding has no bytes for this character.
+    Unencodable { what: char, encoding: String },
     /// Over the cap; size and cap in bytes.
     TooLarge { size: u64, cap: u64 },
     /// Anything else, as the system says it.
@@ -127,7 +169,7 @@ pub enum NvimEvent {
     Hello(Hello),
     /// A buffer is loaded, or its facts changed.
     BufMeta(BufMeta),
-    /// Lines changed: `[first, last)` became `lines`. `tick` is `None` for a preview that carries none.
+    /// Lines changed: `[first, last)` became `lines`. `tick` is `None` for a preview, which is no change.
     BufLines {
         buf: BufId,
         tick: Option<u64>,
@@ -148,6 +190,13 @@ pub enum NvimEvent {
     EditDone { op: OpId, outcome: EditOutcome },
     /// The buffer may be edited again (the mode that stood in the way has ended).
     Safe { buf: BufId },
+    /// The buffers of a `SaveBuffers` are saved, but for those in `failed`, each with the reason in words. `busy`: none
+    /// was touched, because the mode stands in the way; a `Safe` follows.
+    Saved { save: u64, failed: Vec<(BufId, String)>, busy: bool },
+    /// The editor noticed that the file of this buffer changed on disk, and left the buffer alone.
+    DiskChanged { buf: BufId },
+    /// A person typed something, for the first time since our last save: what changes from now on may be theirs.
+    Typed,
     /// The transcript buffer shows this version.
     ViewAck { session: SessionKey, version: u64 },
     /// A person or a script wants something.
@@ -167,6 +216,24 @@ pub struct Hello {
     pub log_dir: PathBuf,
     /// Buffers larger than this many bytes are not mirrored.
     pub max_buf_bytes: u64,
+    /// 'fileencodings': what Neovim tries for a file that it opens, in order.
+    pub encodings: Vec<String>,
+    /// The setting `save`.
+    pub save: Save,
+    /// 'directory': where swap files of other Neovims may be, absolute; `.` is the file's own folder.
+    pub swap_dirs: Vec<String>,
+}
+
+/// When a change of an agent's is also saved: the setting `save`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Save {
+    /// Always: agents run commands on the disk. This saves the person's own unsaved lines too.
+    #[default]
+    Always,
+    /// When the buffer was not modified before.
+    IfClean,
+    /// Never.
+    Never,
 }
 
 /// Facts about a buffer that line events do not carry.
@@ -192,6 +259,9 @@ pub struct BufMeta {
     pub eol: bool,
     /// 'buftype'; only `""` (and `acwrite`, which is never written to) take part.
     pub buftype: String,
+    /// Of the file as the buffer was last read from it or written to it; `None` when it did not exist then, or when that
+    /// is not known.
+    pub stamp: Option<Stamp>,
     /// Number of lines.
     pub lines: u64,
     /// Bytes, as `nvim_buf_get_offset` counts them.
@@ -201,8 +271,11 @@ pub struct BufMeta {
 /// What came of an edit call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditOutcome {
-    /// Edited, and saved if that was asked. `tick` is the tick after all of it, `modified` the state after it.
-    Done { tick: u64, saved: bool, modified: bool },
+    /// Edited, and saved if that was asked. `tick` is the tick after all of it, `modified` the state after it, `stamp`
+    /// that of the file the buffer is now like.
+    Done { tick: u64, saved: bool, modified: bool, stamp: Option<Stamp> },
+    /// The file on disk is neither what the buffer came from nor what the call named; nothing was done.
+    Disk,
     /// The text moved on; nothing was done. `tick` is the present one; all events up to it have been sent before.
     Stale { tick: u64 },
     /// The mode stands in the way; nothing was done. A `Safe` follows.
@@ -216,8 +289,8 @@ pub enum EditOutcome {
 /// What a person, or a script through the Lua API, asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Start a session; the id was minted in Lua. `cwd` is absolute and its only root.
-    NewSession { session: SessionKey, launch: Launch, cwd: PathBuf },
+    /// Start a session; the id was minted in Lua. `cwd` is absolute and its first root.
+    NewSession { session: SessionKey, launch: Launch, cwd: PathBuf, access: AccessRules },
     /// Send a prompt, or queue it while a turn runs.
     Prompt { session: SessionKey, text: String, context: Vec<ContextItem> },
     /// Cancel the running turn.
@@ -226,6 +299,9 @@ pub enum Action {
     Close { session: SessionKey },
     /// Answer a question by option id, or by kind (`allow_once`), or `cancelled`.
     Answer { question: QuestionId, option: String },
+    /// Answer a question about a merge with the text that shall be: lines as the API gives them, and whether the last
+    /// one ends in a newline.
+    AnswerText { question: QuestionId, lines: Vec<Vec<u8>>, eol: bool },
     /// Send the texts of a question's diff number `index` (zero-based).
     ShowDiff { question: QuestionId, index: usize },
     /// This buffer shows this session's transcript. Everything is sent again from the first line.

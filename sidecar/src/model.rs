@@ -299,6 +299,28 @@ pub struct PermissionOption {
     pub kind: OptionKind,
 }
 
+/// What a session may read and write, as the settings say. Its working directory is a root that can be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessRules {
+    /// Folders beside the working directory.
+    pub roots: Vec<RootRule>,
+    /// A path outside all roots is asked about; else it is refused.
+    pub ask_outside: bool,
+    /// Globs of files whose writes are always asked about.
+    pub always_ask: Vec<String>,
+    /// Globs of files whose reads are asked about.
+    pub ask_read: Vec<String>,
+}
+
+/// A folder that a session may see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootRule {
+    /// Absolute.
+    pub path: PathBuf,
+    /// It may be written too.
+    pub write: bool,
+}
+
 /// How a process ended, and what it last said on stderr.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {
@@ -364,6 +386,22 @@ impl RpcError {
     }
 }
 
+/// What becomes of unsaved text in a session's roots before a prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnsavedPolicy {
+    /// It goes along where the agent takes embedded text; else the person is asked once.
+    #[default]
+    Auto,
+    /// It goes along with the prompt.
+    Embed,
+    /// It is saved first.
+    Save,
+    /// Nothing: agents that read the disk see the older text.
+    Leave,
+    /// The person is asked once.
+    Ask,
+}
+
 /// How to start an agent; what a preset comes down to once the editor has resolved it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
@@ -379,4 +417,6 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// How long `initialize` and session setup may take before the person is told.
     pub start_timeout_ms: u64,
+    /// What becomes of unsaved text before a prompt.
+    pub unsaved: UnsavedPolicy,
 }

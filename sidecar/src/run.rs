@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::Agents;
 use crate::app::App;
-use crate::disk::Disk;
+use crate::disk::{Disk, Watch};
 use crate::effect::Effect;
 use crate::event::{Event, NvimEvent};
 use crate::guard::GuardHandle;
@@ -44,7 +44,8 @@ pub async fn serve() -> i32 {
     let (lane, mut inbox) = mpsc::channel(LANE);
     let mut edges = Edges {
         agents: Agents::new(lane.clone(), hello.log_dir.clone(), guard),
-        disk: Disk::new(lane),
+        disk: Disk::new(lane.clone()),
+        watch: Watch::start(lane),
         nvim,
     };
     let mut app = App::new(&hello);
@@ -114,6 +115,7 @@ async fn terminated(signal: &mut Option<tokio::signal::unix::Signal>) {
 struct Edges {
     agents: Agents,
     disk: Disk,
+    watch: Watch,
     nvim: Nvim,
 }
 
@@ -124,7 +126,15 @@ impl Edges {
             Effect::Agent(agent, cmd) => self.agents.command(agent, cmd),
             Effect::Disk(op, cmd) => self.disk.command(op, cmd),
             Effect::Answer(reply, result) => reply.send(result),
-            Effect::AskWrite(_) | Effect::AskWithdrawn { .. } | Effect::WriteDecided { .. } => {
+            Effect::Watch(wish) => self.watch.wish(wish),
+            Effect::Told { .. }
+            | Effect::AskWrite(_)
+            | Effect::AskWithdrawn { .. }
+            | Effect::AskAccess(_)
+            | Effect::AccessDecided { .. }
+            | Effect::WriteDecided { .. }
+            | Effect::PromptDue { .. }
+            | Effect::PromptForgotten { .. } => {
                 tracing::error!(?effect, "left over between the rooms");
             }
         }

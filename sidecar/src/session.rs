@@ -7,6 +7,7 @@
 //!
 //! Every reply handed to `Sessions::permission` leaves again in exactly one `Effect::Answer`.
 
+mod access;
 mod agents;
 mod bounds;
 mod cards;
@@ -20,7 +21,9 @@ mod questions;
 mod state;
 pub mod transcript;
 mod turn;
+mod unsaved;
 mod updates;
+mod writes;
 
 #[cfg(test)]
 mod tests;
@@ -37,13 +40,13 @@ use crate::model::*;
 use agents::Agent;
 use questions::Question;
 pub use questions::QuestionDiff;
-use state::Session;
+use state::{Due, Session};
 pub use transcript::{Changes, Transcript};
 
 /// Something that goes along with a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptContext {
-    /// How the transcript names it (display text, e.g. `src/a.rs:3-9`).
+    /// How the transcript names it (display text, e.g. `src/a.rs:3-9`); empty for what it does not name.
     pub shown: String,
     /// What the agent gets. A resource becomes fenced text for agents that take no embedded context.
     pub content: Content,
@@ -153,6 +156,18 @@ impl Sessions {
         }
     }
 
+    /// Sessions whose turn runs, in order of creation.
+    pub fn running(&self) -> Vec<SessionKey> {
+        self.list.iter().filter(|s| s.turn.is_some()).map(|s| s.key.clone()).collect()
+    }
+
+    /// Something outside the conversation that belongs to its story.
+    pub fn told(&mut self, key: &SessionKey, text: &str) {
+        if let Some(i) = self.index(key) {
+            self.list[i].transcript.notice("info", &display::one_line(text));
+        }
+    }
+
     /// What queries see, in order of creation.
     pub fn states(&self) -> Vec<SessionState> {
         self.list.iter().map(|s| s.snapshot(waiting(&self.questions, s))).collect()
@@ -199,6 +214,10 @@ impl Sessions {
     /// Announces state changes; every entry point that can change a state ends here.
     fn settle(&mut self, mut effects: Vec<Effect>) -> Vec<Effect> {
         for session in &mut self.list {
+            if session.due == Some(Due::Offered) {
+                // The app goes on at once; what it makes of it is the state to tell.
+                continue;
+            }
             let state = session.state(waiting(&self.questions, session));
             if session.announced_state != state {
                 session.announced_state = state;
@@ -213,9 +232,10 @@ impl Sessions {
     }
 }
 
-/// Whether a question of the session's open turn waits.
+/// Whether a question waits that the session's open turn, or its next prompt, waits for.
 fn waiting(questions: &[Question], session: &Session) -> bool {
-    session.turn.is_some() && questions.iter().any(|q| q.session == session.key && q.in_turn)
+    let of_turn = session.turn.is_some();
+    questions.iter().any(|q| q.session == session.key && ((of_turn && q.in_turn) || q.before_prompt()))
 }
 
 /// A `User` autocmd.

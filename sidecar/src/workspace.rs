@@ -7,32 +7,43 @@
 //! Every read and write is an op with its reply inside. An op advances when the event comes that it waits for; ops that
 //! wait for a mirror or for an earlier write are tried again (`settle`) when one of those moves.
 
+mod admit;
 pub mod bufs;
 pub mod edit;
+mod follow;
+mod globs;
+mod known;
+mod lift;
+mod lines;
 pub mod locate;
+mod merge;
 mod mirror;
 mod read;
+mod rebase;
 mod refusal;
 mod roots;
-mod seen;
 mod show;
 pub mod text;
+pub mod unsaved;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::effect::{DiskCmd, Effect};
-use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, PathKind, Resolved};
+use crate::effect::{DiskCmd, Effect, NvimCmd, Verdict};
+use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, Hello, PathKind, Save};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
-use crate::reply::{Reply, WireId};
+use crate::reply::WireId;
 
+use admit::AdmitOp;
 use bufs::Bufs;
+use follow::Follows;
+use known::Beliefs;
 use read::ReadOp;
-use roots::Roots;
-use seen::Seen;
+use roots::{Judgement, Roots};
 use show::ShowOp;
+use unsaved::Given;
 use write::WriteOp;
 
 /// Files that are not open are read up to this many bytes.
@@ -43,8 +54,10 @@ pub const READ_CAP: u64 = 64 << 20;
 enum Op {
     /// Where does the name of this buffer lead?
     BufName(BufId),
-    /// Where does a session's working directory lead?
-    Root(SessionKey),
+    /// Where does a folder of a session lead? `place` and `write` as in `Roots::add`.
+    Root { session: SessionKey, write: bool, place: usize },
+    /// A read or a write whose path is not let in yet.
+    Admit(Box<AdmitOp>),
     /// `fs/read_text_file`.
     Read(Box<ReadOp>),
     /// `fs/write_text_file`.
@@ -58,7 +71,16 @@ enum Op {
 pub struct Workspace {
     bufs: Bufs,
     roots: Roots,
-    seen: Seen,
+    known: Beliefs,
+    /// What is known of changes on disk.
+    follows: Follows,
+    /// 'fileencodings': tried for files that are not open.
+    encodings: Vec<String>,
+    /// 'directory': where swap files of other Neovims may be.
+    swap_dirs: Vec<String>,
+    /// The setting `save`.
+    save: Save,
+    given: Given,
     /// By id, which is also the order of arrival; removed when answered.
     ops: BTreeMap<OpId, Op>,
     /// The next op's id.
@@ -66,12 +88,17 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// `max_buf_bytes` is the setting `max_buffer_bytes`: buffers with more bytes are not mirrored.
-    pub fn new(max_buf_bytes: u64) -> Self {
+    /// For the editor that said hello.
+    pub fn new(hello: &Hello) -> Self {
         Self {
-            bufs: Bufs::new(max_buf_bytes),
+            bufs: Bufs::new(hello.max_buf_bytes),
             roots: Roots::default(),
-            seen: Seen::default(),
+            known: Beliefs::default(),
+            follows: Follows::default(),
+            encodings: hello.encodings.clone(),
+            swap_dirs: hello.swap_dirs.clone(),
+            save: hello.save,
+            given: Given::default(),
             ops: BTreeMap::new(),
             next: 1,
         }
@@ -82,29 +109,14 @@ impl Workspace {
         OpId(self.next - 1)
     }
 
-    /// The session works in this folder: it becomes a root once the disk has said where it really is. Until then, and
-    /// where it is no folder, nothing of the session is served; an agent does not start there either, and says so.
-    pub fn open_root(&mut self, session: &SessionKey, cwd: PathBuf) -> Vec<Effect> {
-        let op = self.mint();
-        self.ops.insert(op, Op::Root(session.clone()));
-        vec![Effect::Disk(op, DiskCmd::Resolve { path: cwd })]
-    }
-
-    fn root_found(&mut self, session: &SessionKey, result: DiskResult, out: &mut Vec<Effect>) {
-        match result {
-            DiskResult::Resolved(Ok(Resolved { real, kind: PathKind::Dir })) => {
-                self.roots.add(session, real);
-                self.bufs.reconsider(&self.roots, out);
-            }
-            other => tracing::warn!(%session, ?other, "the working directory cannot be a root"),
-        }
-    }
-
     /// Adds a root; `real` is resolved. The first one is the session's working directory.
     #[cfg(test)]
-    fn add_root(&mut self, session: &SessionKey, real: PathBuf) -> Vec<Effect> {
+    fn add_root(&mut self, session: &SessionKey, real: std::path::PathBuf) -> Vec<Effect> {
         let mut out = Vec::new();
-        self.roots.add(session, real);
+        if self.roots.of(session).is_empty() {
+            self.roots.open(session, &crate::model::AccessRules::default());
+        }
+        self.roots.add(session, real, true, self.roots.of(session).len());
         self.bufs.reconsider(&self.roots, &mut out);
         self.settle(&mut out);
         out
@@ -114,15 +126,22 @@ impl Workspace {
     pub fn remove_session(&mut self, session: &SessionKey) -> Vec<Effect> {
         let mut out = Vec::new();
         self.roots.remove(session);
-        self.seen.remove(session);
+        self.known.remove(session);
+        self.given.remove(session);
         for id in self.ops_of(session) {
             match self.ops.remove(&id) {
+                Some(Op::Admit(op)) => self.end_admit(id, *op, refusal::closed(), &mut out),
                 Some(Op::Read(op)) => out.push(Effect::Answer(op.reply, Err(refusal::closed()))),
                 Some(Op::Write(op)) => {
                     if op.is_asking() {
                         out.push(Effect::AskWithdrawn { op: id });
                     }
-                    out.push(Effect::Answer(op.reply, Err(refusal::closed())));
+                    // Another session may still see the file.
+                    let follows = op.follows();
+                    op.refuse(refusal::closed(), &mut out);
+                    if let Some(buf) = follows {
+                        self.follow(buf, &mut out);
+                    }
                 }
                 _ => {}
             }
@@ -136,9 +155,12 @@ impl Workspace {
     pub fn forget_agent(&mut self, session: &SessionKey) -> Vec<Effect> {
         let mut out = Vec::new();
         for id in self.ops_of(session) {
-            self.cancel_op(id, &mut out);
+            if !self.is_follow(id) {
+                self.cancel_op(id, &mut out);
+            }
         }
-        self.seen.remove(session);
+        self.known.remove(session);
+        self.given.remove(session);
         self.settle(&mut out);
         out
     }
@@ -149,7 +171,11 @@ impl Workspace {
         let (op, buf) = (self.mint(), BufId(meta.buf));
         if let Some(path) = self.bufs.meta(meta, op, &self.roots, &mut out) {
             self.ops.insert(op, Op::BufName(buf));
-            out.push(Effect::Disk(op, DiskCmd::Resolve { path }));
+            out.push(Effect::Disk(op, DiskCmd::Resolve { path, twins: Vec::new() }));
+        }
+        self.unasked(buf, &mut out);
+        if let Some(b) = self.bufs.ready(buf).filter(|b| b.belies()) {
+            out.push(Effect::Nvim(NvimCmd::Unsaved { buf, tick: b.tick() }));
         }
         self.settle(&mut out);
         out
@@ -208,7 +234,11 @@ impl Workspace {
         empty: bool,
     ) -> Vec<Effect> {
         let mut out = Vec::new();
+        let known = self.bufs.ready(buf).is_some();
         self.bufs.slice(buf, tick, (start, total), lines, empty, &mut out);
+        if !known {
+            self.first_look(buf, &mut out);
+        }
         self.settle(&mut out);
         out
     }
@@ -218,15 +248,10 @@ impl Workspace {
         let mut out = Vec::new();
         if let DiskResult::Resolved(Ok(found)) = &result
             && matches!(found.kind, PathKind::File | PathKind::Missing)
+            && let Some(Op::Admit(admit)) = self.ops.get(&op)
         {
-            let name = match self.ops.get(&op) {
-                Some(Op::Read(read)) => Some(read.path()),
-                Some(Op::Write(write)) => Some(write.path()),
-                _ => None,
-            };
-            if let Some(name) = name.map(Path::to_owned) {
-                self.bufs.leads(&name, found, &self.roots, &mut out);
-            }
+            let name = admit.path().to_owned();
+            self.bufs.leads(&name, found, &self.roots, &mut out);
         }
         match self.ops.remove(&op) {
             Some(Op::BufName(buf)) => {
@@ -236,7 +261,10 @@ impl Workspace {
                 };
                 self.bufs.resolved(buf, op, found, &self.roots, &mut out);
             }
-            Some(Op::Root(session)) => self.root_found(&session, result, &mut out),
+            Some(Op::Root { session, write, place }) => {
+                self.root_found(&session, (write, place), result, &mut out);
+            }
+            Some(Op::Admit(admit)) => self.admit_disk(op, admit, result, &mut out),
             Some(Op::Read(read)) => self.read_disk(op, read, result, &mut out),
             Some(Op::Write(write)) => self.write_disk(op, write, result, &mut out),
             Some(Op::Show(show)) => self.show_disk(op, show, result, &mut out),
@@ -246,11 +274,16 @@ impl Workspace {
         out
     }
 
-    /// `session/cancel`: writes that are not applied yet are withdrawn.
+    /// `session/cancel`: writes that are not applied yet are withdrawn, and what waits for a person to let it in.
     pub fn cancel_session(&mut self, session: &SessionKey) -> Vec<Effect> {
         let mut out = Vec::new();
         for id in self.ops_of(session) {
-            if matches!(self.ops.get(&id), Some(Op::Write(_))) {
+            let ends = match self.ops.get(&id) {
+                Some(Op::Write(w)) => w.follows().is_none(),
+                Some(Op::Admit(op)) => op.writes() || op.is_asking(),
+                _ => false,
+            };
+            if ends {
                 self.cancel_op(id, &mut out);
             }
         }
@@ -262,8 +295,11 @@ impl Workspace {
     pub fn cancel_request(&mut self, sessions: &[SessionKey], id: &WireId) -> Vec<Effect> {
         let mut out = Vec::new();
         let hit = self.ops.iter().find_map(|(op, o)| match o {
+            Op::Admit(a) if sessions.contains(&a.session) && a.reply.id() == id => Some(*op),
             Op::Read(r) if sessions.contains(&r.session) && r.reply.id() == id => Some(*op),
-            Op::Write(w) if sessions.contains(&w.session) && w.reply.id() == id => Some(*op),
+            Op::Write(w) if sessions.contains(&w.session) && w.reply().is_some_and(|r| r.id() == id) => {
+                Some(*op)
+            }
             _ => None,
         });
         if let Some(op) = hit {
@@ -275,6 +311,7 @@ impl Workspace {
 
     fn cancel_op(&mut self, id: OpId, out: &mut Vec<Effect>) {
         match self.ops.remove(&id) {
+            Some(Op::Admit(op)) => self.end_admit(id, *op, refusal::cancelled(), out),
             Some(Op::Read(read)) => out.push(Effect::Answer(read.reply, Err(refusal::cancelled()))),
             Some(Op::Write(write)) => self.cancel_write(id, write, out),
             Some(other) => {
@@ -285,9 +322,9 @@ impl Workspace {
     }
 
     /// The verdict on a write that was asked about.
-    pub fn decide(&mut self, op: OpId, allow: bool) -> Vec<Effect> {
+    pub fn decide(&mut self, op: OpId, verdict: Verdict) -> Vec<Effect> {
         let mut out = Vec::new();
-        self.write_decided(op, allow, &mut out);
+        self.write_decided(op, verdict, &mut out);
         self.settle(&mut out);
         out
     }
@@ -308,38 +345,14 @@ impl Workspace {
         out
     }
 
-    /// `fs/read_text_file`. `line` is one-based, 0 counts as 1.
-    pub fn read(
-        &mut self,
-        session: &SessionKey,
-        path: String,
-        line: Option<u64>,
-        limit: Option<u64>,
-        reply: Reply,
-    ) -> Vec<Effect> {
-        let Some(path) = absolute(&path) else {
-            return vec![Effect::Answer(reply, Err(refusal::relative(&path)))];
-        };
-        let id = self.mint();
-        self.ops
-            .insert(id, Op::Read(Box::new(ReadOp::new(session.clone(), path.clone(), line, limit, reply))));
-        vec![Effect::Disk(id, DiskCmd::Resolve { path })]
-    }
-
-    /// `fs/write_text_file`.
-    pub fn write(
-        &mut self,
-        session: &SessionKey,
-        path: String,
-        content: String,
-        reply: Reply,
-    ) -> Vec<Effect> {
-        let Some(path) = absolute(&path) else {
-            return vec![Effect::Answer(reply, Err(refusal::relative(&path)))];
-        };
-        let id = self.mint();
-        self.ops.insert(id, Op::Write(Box::new(WriteOp::new(session.clone(), path.clone(), content, reply))));
-        vec![Effect::Disk(id, DiskCmd::Resolve { path })]
+    /// A person typed: what changes from now on may be theirs.
+    pub fn typed(&mut self) -> Vec<Effect> {
+        let bufs = &self.bufs;
+        self.known.typed(|real| match bufs.open(real) {
+            bufs::Open::Ready(buf) => bufs.ready(buf).map(bufs::Buf::snapshot),
+            _ => None,
+        });
+        Vec::new()
     }
 
     /// A person wants to see diff number `index` of `count` of a question.
@@ -363,6 +376,18 @@ impl Workspace {
         Some(self.bufs.ready(buf)?.snapshot().wire().text)
     }
 
+    /// Full name of an open file.
+    pub fn buf_name(&self, buf: BufId) -> Option<&Path> {
+        self.bufs.get(buf).map(|buf| Path::new(&buf.meta.name))
+    }
+
+    /// The same, if the session may read that file without being asked about.
+    pub fn buf_text_for(&self, session: &SessionKey, buf: BufId) -> Option<String> {
+        let found = self.bufs.ready(buf)?;
+        let judged = self.roots.judge(session, found.real()?, Path::new(&found.meta.name), false);
+        (judged == Judgement::Inside).then(|| self.buf_text(buf)).flatten()
+    }
+
     /// What a person should know before a change of this file, by its name: that it is not open, or has unsaved lines.
     pub fn note_on(&self, path: &Path) -> Option<String> {
         match self.bufs.named(path) {
@@ -377,10 +402,16 @@ impl Workspace {
         self.bufs.modified_pending(session, &self.roots)
     }
 
+    /// This buffer, which the session may see, is not mirrored yet but will be.
+    pub fn pending(&self, session: &SessionKey, buf: BufId) -> bool {
+        self.bufs.pending(buf, session, &self.roots)
+    }
+
     fn ops_of(&self, session: &SessionKey) -> Vec<OpId> {
         let of = |op: &Op| match op {
             Op::BufName(_) => false,
-            Op::Root(s) => s == session,
+            Op::Root { session: s, .. } => s == session,
+            Op::Admit(a) => a.session == *session,
             Op::Read(r) => r.session == *session,
             Op::Write(w) => w.session == *session,
             Op::Show(s) => s.session == *session,
@@ -388,22 +419,30 @@ impl Workspace {
         self.ops.iter().filter(|(_, op)| of(op)).map(|(id, _)| *id).collect()
     }
 
+    /// It is a change on disk, which no session asked for.
+    fn is_follow(&self, id: OpId) -> bool {
+        matches!(self.ops.get(&id), Some(Op::Write(w)) if w.follows().is_some())
+    }
+
     /// An earlier write of the same session is, or may be, to the same file. Ids ascend, so nothing waits in a ring.
     fn behind_a_write(&self, id: OpId, session: &SessionKey, real: &Path) -> bool {
         self.ops.range(..id).any(|(_, op)| match op {
-            Op::Write(w) => w.session == *session && w.real().is_none_or(|r| r == real),
+            Op::Admit(a) => a.session == *session && a.writes() && a.real().is_none_or(|r| r == real),
+            Op::Write(w) => w.follows().is_none() && w.session == *session && w.real() == real,
             _ => false,
         })
     }
 
     /// Tries the ops that wait for a mirror or for their turn, until none of them moves.
     fn settle(&mut self, out: &mut Vec<Effect>) {
+        self.follows.stale = true;
         loop {
             let waiting: Vec<OpId> = self
                 .ops
                 .iter()
                 .filter(|(_, op)| match op {
-                    Op::BufName(_) | Op::Root(_) => false,
+                    Op::BufName(_) | Op::Root { .. } => false,
+                    Op::Admit(a) => a.waits(),
                     Op::Read(r) => r.waits(),
                     Op::Write(w) => w.waits(),
                     Op::Show(s) => s.waits(),
@@ -413,6 +452,7 @@ impl Workspace {
             let mut moved = false;
             for id in waiting {
                 moved |= match self.ops.remove(&id) {
+                    Some(Op::Admit(admit)) => self.admit_step(id, admit, out),
                     Some(Op::Read(read)) => self.read_step(id, read, out),
                     Some(Op::Write(write)) => self.write_step(id, write, out),
                     Some(Op::Show(show)) => self.show_step(id, show, out),
@@ -423,16 +463,11 @@ impl Workspace {
                     None => false,
                 };
             }
-            if !moved {
+            if !moved && !self.follow_again(out) {
                 return;
             }
         }
     }
-}
-
-fn absolute(path: &str) -> Option<PathBuf> {
-    let path = Path::new(path);
-    path.is_absolute().then(|| path.to_owned())
 }
 
 /// The answer to a read.

@@ -56,6 +56,23 @@ return {
     { agents = { my = { args = 'x' } } },
     'bosun: setup.agents.my.args must be a list of strings'
   ),
+  check_setting('folders and globs of a session make sense', {
+    roots = { '~/notes', { path = '/ref', write = false } },
+    outside = 'deny',
+    always_ask = { 'ci/**' },
+    ask_read = {},
+    agents = { my = { roots = { '$STATE' } } },
+  }, 'accepted'),
+  check_setting(
+    'a root is a folder or says more of one',
+    { roots = { { '~/notes' } } },
+    'bosun: setup.roots must be a list of folders, each a string or { path = string, write = boolean }'
+  ),
+  check_setting(
+    'also that of a preset',
+    { agents = { my = { roots = '~/notes' } } },
+    'bosun: setup.agents.my.roots must be a list of folders, each a string or { path = string, write = boolean }'
+  ),
   check_setting(
     'a word that is none of the known is named',
     { log_level = 'loud' },
@@ -83,7 +100,39 @@ return {
         env = { { name = 'A', value = '1' }, { name = 'B' } },
         cwd = '/tmp',
         start_timeout_ms = 60000,
+        unsaved = 'auto',
       })
+    end,
+  },
+  {
+    'what a session may see is the settings with ~ and variables expanded, and what is no folder is told',
+    function(e)
+      local access = e:lua(
+        [[
+        local dir = ...
+        vim.fn.mkdir(dir .. '/ref/sub', 'p')
+        vim.fn.mkdir(dir .. '/my notes', 'p')
+        vim.env.HOME, vim.env.REF = dir, dir .. '/ref'
+        require('bosun').setup({
+          roots = { '~/my notes', { path = '$REF', write = false }, '$UNSET/x' },
+          always_ask = { '~/.ssh/**', 'a~/b' },
+          outside = 'deny',
+          agents = { my = { command = vim.v.progpath, roots = { '../ref/sub/' } } },
+        })
+        return { require('bosun.roots').access(dir .. '/my notes', 'my') }
+      ]],
+        e.dir
+      )
+      same(access[1].roots, {
+        { path = e.dir .. '/my notes', write = true },
+        { path = e.dir .. '/ref', write = false },
+        { path = e.dir .. '/ref/sub', write = true },
+      })
+      same(access[1].always_ask, { e.dir .. '/.ssh/**', 'a~/b' })
+      same(access[1].ask_outside, false)
+      assert(#access[1].ask_read > 0)
+      same(#access[2], 1)
+      assert(access[2][1]:find('$UNSET/x is not a folder', 1, true), access[2][1])
     end,
   },
   {

@@ -130,6 +130,37 @@ return {
       same(got[#got], { true })
     end,
   },
+  {
+    'the final newline follows the options where a save would',
+    function(e)
+      start(e)
+      local buf = e:open(e:file('a.txt', 'a'))
+      local function eol_after(command)
+        e:forget()
+        e:cmd(command)
+        local got = metas(e, buf, 'eol')
+        return got[#got] and got[#got][1]
+      end
+      same(eol_after('setlocal endofline'), true)
+      same(eol_after('setlocal noendofline'), false)
+      -- 'endofline' is still off, but the save has added the newline.
+      same(eol_after('silent write'), true)
+      same(eol_after('setlocal binary'), false)
+      same(eol_after('setlocal nobinary'), true)
+      same(eol_after('setlocal nofixendofline'), false)
+    end,
+  },
+  {
+    'one empty line is a line also where its newline would not be saved',
+    function(e)
+      local buf = e:open(e:file('a.txt', '\n'))
+      e:cmd('setlocal binary noendofline')
+      same(slice(e, buf).empty, false)
+      buf = e:open(e:file('b.txt', ''))
+      e:cmd('setlocal binary noendofline')
+      same(slice(e, buf).empty, true)
+    end,
+  },
   check_empty('a file of no bytes is empty', '', nil, true),
   check_empty('a file of one newline is not', '\n', nil, false),
   check_empty('a buffer whose lines were taken away is empty', 'a\nb\n', {}, true),

@@ -1,20 +1,23 @@
-//! A scripted model server, so that real agents run without a real model: chat completions, streamed, on 127.0.0.1.
+//! A scripted model server, so that real agents run without a real model: three APIs, streamed, on 127.0.0.1.
 //!
 //! Owns its listening socket, one thread per connection, and a record of every request. It never talks to anything but
-//! the agent that connects to it, and keeps no state between requests: the last user message that holds a rule's marker
-//! picks the rule, the number of assistant messages after it picks the turn. Retries are therefore harmless, and several
-//! sessions may share one server. Used by the interop tests, and by the `model-server` binary for trying things by hand.
+//! the agent that connects to it, and keeps no state between requests: what is said is chosen from the request alone
+//! (see `asked`). Retries are therefore harmless, and several sessions may share one server. Used by the interop tests,
+//! and by the `model-server` binary for trying things by hand.
 
+mod asked;
+mod chat;
 mod http;
-mod reasonix;
+mod messages;
+mod responses;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 
-pub use reasonix::reasonix_home;
+use asked::Asked;
 
 /// What the model says to prompts with a marker.
 #[derive(Clone, Debug)]
@@ -32,7 +35,7 @@ pub struct Said {
     pub thought: String,
     /// Streamed as the answer. `{last_tool}` is replaced with the newest tool result of the request.
     pub text: String,
-    /// Tools to call, in order: name and arguments.
+    /// Tools to call, in order: name and arguments. Arguments that are a text go to a tool that takes no JSON.
     pub calls: Vec<(String, Value)>,
 }
 
@@ -61,11 +64,18 @@ impl Said {
     }
 }
 
+/// What came, in order of arrival.
+#[derive(Default)]
+struct Log {
+    bodies: Vec<Value>,
+    asked: Vec<Asked>,
+    refused: Vec<String>,
+}
+
 /// A server that runs until it is dropped.
 pub struct ModelServer {
     addr: SocketAddr,
-    /// Bodies of all requests, in order of arrival.
-    requests: Arc<Mutex<Vec<Value>>>,
+    log: Arc<Mutex<Log>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -74,20 +84,20 @@ impl ModelServer {
     pub fn start(rules: Vec<Rule>, port: u16) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         let addr = listener.local_addr()?;
-        let requests = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::new(Mutex::new(Log::default()));
         let stop = Arc::new(AtomicBool::new(false));
-        let (log, ended, rules) = (requests.clone(), stop.clone(), Arc::new(rules));
+        let (kept, ended, rules) = (log.clone(), stop.clone(), Arc::new(rules));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if ended.load(Ordering::SeqCst) {
                     return;
                 }
-                let (log, rules) = (log.clone(), rules.clone());
+                let (log, rules) = (kept.clone(), rules.clone());
                 // A client that hangs up in the middle is the client's business.
                 std::thread::spawn(move || drop(serve(stream, &rules, &log)));
             }
         });
-        Ok(Self { addr, requests, stop })
+        Ok(Self { addr, log, stop })
     }
 
     /// `http://127.0.0.1:PORT`; the API lies under `/v1`.
@@ -95,18 +105,23 @@ impl ModelServer {
         format!("http://{}", self.addr)
     }
 
-    /// The bodies of all chat requests so far.
+    /// The bodies of all calls of the model so far.
     pub fn requests(&self) -> Vec<Value> {
-        self.requests.lock().expect("no thread panics while it holds this").clone()
+        note(&self.log).bodies.clone()
+    }
+
+    /// Requests that the model has no answer for, each as `METHOD PATH`. An agent that takes this server for its proxy
+    /// and wants something of the world outside shows up here too.
+    pub fn refused(&self) -> Vec<String> {
+        note(&self.log).refused.clone()
     }
 
     /// Texts of all tool results that the agent has handed to its model: what it has seen of the files.
     pub fn tool_results(&self) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
-        for message in self.requests().iter().flat_map(messages) {
-            let text = plain(&message["content"]);
-            if message["role"] == "tool" && !found.contains(&text) {
-                found.push(text);
+        for text in note(&self.log).asked.iter().flat_map(Asked::tool_results) {
+            if !found.iter().any(|f| f == text) {
+                found.push(text.into());
             }
         }
         found
@@ -121,105 +136,43 @@ impl Drop for ModelServer {
     }
 }
 
-fn serve(stream: TcpStream, rules: &[Rule], log: &Mutex<Vec<Value>>) -> std::io::Result<()> {
+fn serve(stream: TcpStream, rules: &[Rule], log: &Mutex<Log>) -> std::io::Result<()> {
     let request = http::read(&stream)?;
-    match (request.method.as_str(), request.path.as_str()) {
-        ("GET", path) if path.ends_with("/models") => {
+    let (method, path, body) = (request.method.as_str(), request.path.as_str(), &request.body);
+    let known = |end: &str| method == "POST" && path.ends_with(end);
+    let (read, answer): (Read, Answer) = match () {
+        () if known("/chat/completions") => (chat::read, chat::answer),
+        () if known("/responses") => (responses::read, responses::answer),
+        () if known("/messages") => (messages::read, messages::answer),
+        () if method == "GET" && path.ends_with("/models") => {
             let model = json!({"id": "scripted", "object": "model", "created": 1, "owned_by": "nobody"});
-            http::json(&stream, 200, &json!({"object": "list", "data": [model]}))
+            return http::json(&stream, 200, &json!({"object": "list", "data": [model]}));
         }
-        ("POST", path) if path.ends_with("/chat/completions") => {
-            log.lock().expect("no thread panics while it holds this").push(request.body.clone());
-            answer(&stream, rules, &request.body)
+        () => {
+            let text = format!("the scripted model has no {method} {path}");
+            note(log).refused.push(format!("{method} {path}"));
+            return http::json(&stream, 404, &json!({"error": {"message": text}}));
         }
-        (method, path) => http::json(
-            &stream,
-            404,
-            &json!({"error": {"message": format!("the scripted model has no {method} {path}")}}),
-        ),
-    }
-}
-
-fn answer(stream: &TcpStream, rules: &[Rule], body: &Value) -> std::io::Result<()> {
-    let said = choose(rules, body);
-    let calls = said.calls.iter().enumerate().map(|(i, (name, arguments))| {
-        let id = format!("call_{}_{i}", messages(body).count());
-        json!({"index": i, "id": id, "type": "function",
-               "function": {"name": name, "arguments": arguments.to_string()}})
-    });
-    let calls: Vec<Value> = calls.collect();
-    let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
-    let usage = json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120});
-    if body["stream"] != true {
-        let mut message = json!({"role": "assistant", "content": said.text});
-        if !calls.is_empty() {
-            message["tool_calls"] = calls.into();
-        }
-        let choice = json!({"index": 0, "message": message, "finish_reason": finish});
-        return http::json(
-            stream,
-            200,
-            &json!({"id": "scripted", "object": "chat.completion", "created": 1, "model": "scripted",
-                    "choices": [choice], "usage": usage}),
-        );
-    }
-    let mut events = http::Events::open(stream)?;
-    let mut send = |choices: Value, usage: Value| {
-        events.send(&json!({"id": "scripted", "object": "chat.completion.chunk", "created": 1,
-                            "model": "scripted", "choices": choices, "usage": usage}))
     };
-    let delta = |delta: Value, finish: Value| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
-    send(delta(json!({"role": "assistant", "content": ""}), Value::Null), Value::Null)?;
-    for piece in pieces(&said.thought) {
-        send(delta(json!({"reasoning_content": piece}), Value::Null), Value::Null)?;
-    }
-    for piece in pieces(&said.text) {
-        send(delta(json!({"content": piece}), Value::Null), Value::Null)?;
-    }
-    for call in calls {
-        send(delta(json!({"tool_calls": [call]}), Value::Null), Value::Null)?;
-    }
-    send(delta(json!({}), finish.into()), Value::Null)?;
-    send(json!([]), usage)?;
-    events.end()
+    let asked = read(body);
+    let said = asked.answer(rules);
+    let id = {
+        let mut log = note(log);
+        log.bodies.push(body.clone());
+        log.asked.push(asked);
+        log.asked.len()
+    };
+    answer(&stream, body, &said, id)
 }
 
-/// What the script says to this request.
-fn choose(rules: &[Rule], body: &Value) -> Said {
-    if body["tools"].as_array().is_none_or(Vec::is_empty) {
-        return Said::text("Scripted title"); // a side question of the agent's own, such as a title
-    }
-    let messages: Vec<&Value> = messages(body).collect();
-    let user = |m: &Value| m["role"] == "user";
-    let found = messages.iter().enumerate().rev().filter(|(_, m)| user(m)).find_map(|(at, m)| {
-        let text = plain(&m["content"]);
-        rules.iter().find(|r| text.contains(&r.marker)).map(|r| (at, r))
-    });
-    let Some((at, rule)) = found else { return Said::text("The script has no rule for this prompt.") };
-    let turn = messages[at..].iter().filter(|m| m["role"] == "assistant").count();
-    let Some(said) = rule.turns.get(turn) else { return Said::text("The script is at its end.") };
-    let last = messages.iter().rev().find(|m| m["role"] == "tool").map(|m| plain(&m["content"]));
-    let text = said.text.replace("{last_tool}", &last.unwrap_or_default());
-    Said { text, ..said.clone() }
-}
+/// From a body to what is asked.
+type Read = fn(&Value) -> Asked;
 
-fn messages(body: &Value) -> impl Iterator<Item = &Value> {
-    body["messages"].as_array().into_iter().flatten()
-}
+/// Writes an answer: body, what is said, number of the call.
+type Answer = fn(&TcpStream, &Value, &Said, usize) -> std::io::Result<()>;
 
-/// The text of a message's content, which is a string or a list of parts.
-fn plain(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|p| p["text"].as_str()).collect::<Vec<_>>().join("\n"),
-        _ => String::new(),
-    }
-}
-
-/// Pieces of a few characters, as a model streams them.
-fn pieces(text: &str) -> Vec<String> {
-    let letters: Vec<char> = text.chars().collect();
-    letters.chunks(7).map(|c| c.iter().collect()).collect()
+fn note(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
+    log.lock().expect("no thread panics while it holds this")
 }
 
 #[cfg(test)]

@@ -25,10 +25,12 @@
 //! | `{"ignore_term": true}`, `{"ignore_eof": true}` | from the start on |
 //! | `{"repeat": n, "steps": […]}`, `{"loop": […]}` | again |
 //! | `{"when_exists": path, "then": […], "else": […]}` | another story after a restart |
+//! | `{"relay": socket}` | requests of the test, one line each, until it hangs up |
 //! | `{"default": "answer prompts end_turn"}` | after the last step, goes on politely |
 
 pub mod inbox;
 pub mod record;
+pub mod relay;
 pub mod steps;
 pub mod text;
 
@@ -189,6 +191,7 @@ impl Player {
             "raw_base64" => self.raw(&text::base64(value.as_str().unwrap_or_default())?, &step["split"]),
             "stderr" => eprintln!("{}", value.as_str().unwrap_or_default()),
             "pause_ms" => std::thread::sleep(Duration::from_millis(value.as_u64().unwrap_or(0))),
+            "relay" => return self.relay(&path(value)?),
             "gate" => return self.gate(&path(value)?),
             "touch" => std::fs::write(path(value)?, "").map_err(|e| e.to_string())?,
             "write_file" => {
@@ -314,6 +317,16 @@ impl Player {
             let mut out = std::io::stdout().lock();
             let _ = out.write_all(piece).and_then(|()| out.flush());
         }
+    }
+
+    fn relay(&mut self, socket: &std::path::Path) -> Played {
+        relay::pass_on(socket, |message| {
+            let message = text::substitute(&message, &self.names());
+            let id = message["id"].clone();
+            self.send(message);
+            let answers = |m: &Value| m["method"].is_null() && m.get("id") == Some(&id);
+            self.inbox.take(PATIENCE, answers).ok_or_else(|| self.late())
+        })
     }
 
     fn gate(&self, path: &std::path::Path) -> Played {

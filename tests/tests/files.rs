@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 
 /// Plays requests in one turn, allowing every question; returns what the agent saw.
 fn play(editor: &Editor, requests: &[Value]) -> Recorded {
+    play_answering(editor, requests, "allow_once")
+}
+
+fn play_answering(editor: &Editor, requests: &[Value], option: &str) -> Recorded {
     let mut story = vec![auto(), prompt()];
     for request in requests {
         story.extend([request.clone(), answered(request["send"]["id"].clone())]);
@@ -15,12 +19,12 @@ fn play(editor: &Editor, requests: &[Value]) -> Recorded {
     story.push(end_turn());
     let agent = editor.script(&story);
     editor.ask("go");
-    let mut allowed: Vec<Value> = Vec::new();
+    let mut seen: Vec<Value> = Vec::new();
     editor.eventually("the end of the turn", || {
         for question in editor.pending() {
-            if !allowed.contains(&question["id"]) {
-                allowed.push(question["id"].clone());
-                editor.answer(&question, "allow_once");
+            if !seen.contains(&question["id"]) {
+                seen.push(question["id"].clone());
+                editor.answer(&question, option);
             }
         }
         !editor.events("BosunTurnEnd").is_empty()
@@ -118,7 +122,7 @@ fn directories_binaries_and_files_outside_are_distinct_errors() {
     std::fs::write(editor.aside("secret.txt"), "secret\n").expect("a file outside");
     symlink(editor.aside("secret.txt"), editor.path("link.txt")).expect("a link");
     let outside = editor.aside("secret.txt");
-    let record = play(
+    let record = play_answering(
         &editor,
         &[
             read(1, "sub"),
@@ -130,6 +134,7 @@ fn directories_binaries_and_files_outside_are_distinct_errors() {
             write(7, "link.txt", "gone"),
             request(8, "fs/read_text_file", json!({"path": "relative.txt"})),
         ],
+        "reject_once",
     );
     let message = |id| error(&record, id).1;
     assert!(message(1).contains("directory"), "{}", message(1));
@@ -254,16 +259,6 @@ fn crlf_and_a_missing_final_newline_survive_an_edit_of_another_line() {
     assert_eq!(editor.disk("no-eol.txt"), b"A\nb");
 }
 
-#[test]
-fn another_encoding_is_refused_in_words_and_left_alone() {
-    let editor = Setup::new().file("latin.txt", b"caf\xe9\nx\n").start();
-    editor.edit("latin.txt");
-    let record = play(&editor, &[write(1, "latin.txt", "café\ny\n")]);
-    let (_, message) = error(&record, 1);
-    assert!(message.contains("latin1") && message.contains("UTF-8"), "{message}");
-    assert_eq!(editor.disk("latin.txt"), b"caf\xe9\nx\n");
-}
-
 // B122
 #[test]
 fn odd_characters_in_paths_name_the_right_file() {
@@ -290,4 +285,21 @@ fn odd_characters_in_paths_name_the_right_file() {
         assert_eq!(content(&record, id), format!("{unsaved}{name:?} on disk\n"));
         assert_eq!(editor.disk(name), format!("{name:?} edited\n").as_bytes());
     }
+}
+
+#[test]
+fn another_name_of_an_open_file_is_that_file() {
+    let editor = Setup::new().file("a.txt", "one\ntwo\nthree\n").start();
+    std::fs::hard_link(editor.path("a.txt"), editor.path("b.txt")).expect("a hard link");
+    let buf = editor.edit("a.txt");
+    editor.input("GA, mine<Esc>");
+    editor.eventually("the typed text", || editor.lines(buf)[2] == "three, mine");
+    let record =
+        play(&editor, &[read(1, "b.txt"), write(2, "b.txt", "ONE\ntwo\nthree, mine\n"), read(3, "b.txt")]);
+    assert_eq!(content(&record, 1), "one\ntwo\nthree, mine\n");
+    assert_eq!(editor.lines(buf), ["ONE", "two", "three, mine"]);
+    for name in ["a.txt", "b.txt"] {
+        assert_eq!(editor.disk(name), b"ONE\ntwo\nthree, mine\n", "{name}");
+    }
+    assert_eq!(content(&record, 3), "ONE\ntwo\nthree, mine\n");
 }

@@ -184,7 +184,7 @@ fn text_that_the_agent_has_not_seen_is_never_written_over() {
         touch(&read_it),
         gate(&go),
         write(2, "a.txt", EDITED),
-        answered_with(2, json!({"error": {}})),
+        answered_with(2, json!({"result": {}})),
         end_turn(),
     ]);
     editor.ask("change three");
@@ -192,11 +192,13 @@ fn text_that_the_agent_has_not_seen_is_never_written_over() {
     editor.input("ggOtyped meanwhile<Esc>");
     editor.eventually("the typed line", || text(&editor, buf).starts_with("typed meanwhile\n"));
     editor.open_gate(&go);
+    let question = editor.await_pending(1).remove(0);
+    assert_eq!(text(&editor, buf), format!("typed meanwhile\n{SCREEN}"), "changed before it was allowed");
+    editor.answer(&question, "allow_once");
     assert_eq!(editor.turn_end(1), "end_turn");
-    let message = agent.read().replies(&json!(2))[0]["error"]["message"].clone();
-    assert!(message.as_str().is_some_and(|m| m.contains("changed") && m.contains("a.txt")), "{message}");
-    assert_eq!(text(&editor, buf), format!("typed meanwhile\n{SCREEN}"));
-    assert_eq!(editor.disk("a.txt"), DISK.as_bytes());
+    let both = format!("typed meanwhile\n{EDITED}");
+    assert_eq!(text(&editor, buf), both);
+    assert_eq!(editor.disk("a.txt"), both.as_bytes());
     editor.assert_sound(&agent);
 }
 

@@ -25,6 +25,7 @@ fn launch(script: &str, env: &[(&str, Option<&str>)]) -> Launch {
         env: env.iter().map(|(k, v)| ((*k).to_owned(), v.map(str::to_owned))).collect(),
         cwd: std::env::temp_dir(),
         start_timeout_ms: 0,
+        unsaved: crate::model::UnsavedPolicy::Auto,
     }
 }
 

@@ -17,11 +17,23 @@ impl App {
             AgentEvent::Started { pgid } => self.sessions.started(agent, pgid),
             AgentEvent::Initialized(info) => self.sessions.initialized(agent, *info),
             AgentEvent::Reply { call, result } => self.sessions.reply(agent, call, result, now),
-            AgentEvent::Update { session, update } => self.sessions.update(agent, &session, update, now),
+            AgentEvent::Update { session, update } => {
+                if let Update::ToolCall(patch) | Update::ToolCallUpdate(patch) = &update {
+                    self.names(agent, &session, patch);
+                }
+                if matches!(update, Update::Compaction { .. })
+                    && let Some(key) = self.sessions.session_for(agent, &session)
+                {
+                    // What is left of the texts that it was given is anybody's guess.
+                    self.workspace.forget_given(key);
+                }
+                self.sessions.update(agent, &session, update, now)
+            }
             AgentEvent::Permission { session, tool, options, reply } => {
                 if self.sessions.session_for(agent, &session).is_none() {
                     return unknown_session(reply, &session);
                 }
+                self.names(agent, &session, &tool);
                 let id = reply.id().clone();
                 let effects = self.sessions.permission(agent, &session, *tool, options, reply, now);
                 self.note_files(agent, &session, &id);
@@ -66,6 +78,19 @@ impl App {
         let paths = self.sessions.permission_paths(agent, id);
         let notes = paths.iter().filter_map(|path| self.workspace.note_on(&cwd.join(path))).collect();
         self.sessions.note_permission(agent, id, notes);
+    }
+}
+
+impl App {
+    /// A tool call names files that it is about: what changes there on disk is the agent's doing.
+    fn names(&mut self, agent: AgentId, session: &str, tool: &ToolPatch) {
+        let Some(key) = self.sessions.session_for(agent, session) else { return };
+        let locations = tool.locations.set().into_iter().flatten().map(|l| l.path.clone());
+        let diffs = tool.content.set().into_iter().flatten().filter_map(|c| match c {
+            ToolContent::Diff(diff) => Some(diff.path.clone()),
+            _ => None,
+        });
+        self.workspace.names(key, locations.chain(diffs));
     }
 }
 

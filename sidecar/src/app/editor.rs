@@ -30,7 +30,14 @@ impl App {
                 self.workspace.slice(buf, tick, start, total, &lines, empty)
             }
             NvimEvent::EditDone { op, outcome } => self.workspace.edit_done(op, outcome),
-            NvimEvent::Safe { buf } => self.workspace.safe(buf),
+            NvimEvent::Safe { buf } => {
+                let mut effects = self.workspace.safe(buf);
+                effects.extend(self.mode_over());
+                effects
+            }
+            NvimEvent::Saved { save, failed, busy } => self.saved(save, &failed, busy),
+            NvimEvent::DiskChanged { buf } => self.workspace.disk_changed(buf),
+            NvimEvent::Typed => self.workspace.typed(),
             NvimEvent::ViewAck { session, version } => {
                 self.view.ack(&session, version);
                 Vec::new()

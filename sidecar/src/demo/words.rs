@@ -24,11 +24,11 @@ pub(crate) enum Change {
     Append { text: String },
 }
 
-/// The text blocks of a prompt, joined.
+/// The person's words: the first text block of a prompt. What stands behind it is about what came along.
 pub(crate) fn prompt_text(prompt: &Value) -> String {
     let blocks = prompt.as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts = blocks.iter().filter(|b| b["type"] == "text").filter_map(|b| b["text"].as_str());
-    texts.collect::<Vec<_>>().join("\n")
+    let first = blocks.iter().find(|b| b["type"] == "text");
+    first.and_then(|b| b["text"].as_str()).unwrap_or_default().to_owned()
 }
 
 /// The first file that came along as context, as a path.

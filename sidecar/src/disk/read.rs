@@ -1,63 +1,75 @@
 //! Reading a text file that is not open in the editor.
 //!
-//! Owns no state. It never guesses an encoding: UTF-8, with or without BOM, or an error. Called by the disk edge.
+//! Owns no state. It never follows a link. Called by the disk edge.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
-use crate::event::{DiskError, DiskText};
+use nix::fcntl::OFlag;
 
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+use super::form::decode;
+use super::place::{Place, facts, stamp};
+use crate::event::{DiskError, DiskText, Stamp};
 
-/// Reads at most `cap` bytes of text.
-pub fn read(real: &Path, cap: u64) -> Result<DiskText, DiskError> {
-    let meta = fs::metadata(real).map_err(|e| super::io(&e, real))?;
-    if meta.is_dir() {
-        return Err(DiskError::IsDir);
+/// How often a file is read that changes meanwhile.
+const TRIES: usize = 3;
+/// How long a file must have been left alone. Most programs empty a file before they write it, and what lies between
+/// the two is nobody's text.
+pub(super) const QUIET: Duration = Duration::from_millis(20);
+/// How often that is waited for.
+const WAITS: usize = 5;
+
+/// Reads at most `cap` bytes. `encodings` as in `form::decode`.
+///
+/// The stamp belongs to the bytes: a file that changes while it is read is read again. One that does so every time (a
+/// log that grows) comes as it is, with the stamp of before: that is no longer the file's, so nothing is ever written
+/// over it for a text that may be torn.
+pub fn read(real: &Path, cap: u64, encodings: &[String]) -> Result<DiskText, DiskError> {
+    let place = Place::find(real, false)?;
+    let (mut tries, mut waits) = (0, 0);
+    loop {
+        // Opened anew, because what replaced the file by a rename is the file now.
+        let file = place.open(OFlag::O_RDONLY)?;
+        let before = stamp(&facts(&file, real)?);
+        if waits < WAITS && is_fresh(&file) {
+            waits += 1;
+            leave_alone();
+            continue;
+        }
+        tries += 1;
+        let bytes = bytes(&file, before, cap, real)?;
+        let same = stamp(&facts(&file, real)?) == before;
+        if same || tries == TRIES {
+            let (text, form) = decode(bytes, encodings)?;
+            return Ok(DiskText { text, form, stamp: before });
+        }
     }
-    // Before it is opened: opening a pipe waits for its writer.
-    if !meta.is_file() {
-        return Err(DiskError::Special);
-    }
-    if meta.len() > cap {
-        return Err(DiskError::TooLarge { size: meta.len(), cap });
+}
+
+/// Waits: in a job of the blocking pool, which shares no thread with the loop.
+#[expect(clippy::disallowed_methods, reason = "the loop's thread is another one")]
+fn leave_alone() {
+    std::thread::sleep(QUIET);
+}
+
+/// Whether it was written to just now. A time to come says nothing.
+pub(super) fn is_fresh(file: &File) -> bool {
+    let time = file.metadata().and_then(|m| m.modified());
+    time.is_ok_and(|t| SystemTime::now().duration_since(t).is_ok_and(|age| age < QUIET))
+}
+
+fn bytes(file: &File, stamp: Stamp, cap: u64, real: &Path) -> Result<Vec<u8>, DiskError> {
+    if stamp.size > cap {
+        return Err(DiskError::TooLarge { size: stamp.size, cap });
     }
     let mut bytes = Vec::new();
-    let file = File::open(real).map_err(|e| super::io(&e, real))?;
     file.take(cap.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| super::io(&e, real))?;
     // Files of the kernel say that they have no bytes.
     let size = bytes.len() as u64;
     if size > cap {
         return Err(DiskError::TooLarge { size, cap });
     }
-    decode(bytes)
-}
-
-fn decode(bytes: Vec<u8>) -> Result<DiskText, DiskError> {
-    if bytes.contains(&0) {
-        return Err(DiskError::Binary);
-    }
-    let bom = bytes.starts_with(BOM);
-    let mut text = String::from_utf8(bytes).map_err(|_| DiskError::NotUtf8)?;
-    if bom {
-        text.drain(..BOM.len());
-    }
-    let breaks = text.bytes().filter(|b| *b == b'\n').count();
-    let crlf = breaks > 0 && text.matches("\r\n").count() == breaks;
-    if crlf {
-        text = text.replace("\r\n", "\n");
-    }
-    Ok(DiskText { text, crlf, bom })
-}
-
-/// Bytes of a text; what [`decode`] undoes.
-pub fn encode(text: &str, crlf: bool, bom: bool) -> Vec<u8> {
-    let mut bytes = if bom { BOM.to_vec() } else { Vec::new() };
-    if crlf {
-        bytes.extend_from_slice(text.replace('\n', "\r\n").as_bytes());
-    } else {
-        bytes.extend_from_slice(text.as_bytes());
-    }
-    bytes
+    Ok(bytes)
 }

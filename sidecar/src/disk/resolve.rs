@@ -4,10 +4,11 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::event::{DiskError, PathKind, Resolved};
+use crate::event::{DiskError, PathKind, Resolved, Stamp};
 
 /// As many links as the system follows.
 const LINKS: usize = 40;
@@ -32,7 +33,9 @@ fn parts(path: &Path) -> Vec<Part> {
 /// Follows every link of an absolute path, as the system would: `..` is the parent of the *real* folder. What does not
 /// exist is kept as it is below its nearest real folder; a link that leads nowhere leads to its target. `..` behind a
 /// folder that does not exist is an error, as it is for the system: it could otherwise be made to lead anywhere.
-pub fn resolve(path: &Path) -> Result<Resolved, DiskError> {
+///
+/// A file that is also one of `twins` (real paths) is said to be that one: it is the same file under another name.
+pub fn resolve(path: &Path, twins: &[PathBuf]) -> Result<Resolved, DiskError> {
     if !path.is_absolute() {
         return Err(DiskError::Io("not an absolute path".into()));
     }
@@ -81,15 +84,33 @@ pub fn resolve(path: &Path) -> Result<Resolved, DiskError> {
             Err(e) => return Err(super::io(&e, &next)),
         }
     }
-    let kind = if missing { PathKind::Missing } else { kind(&real)? };
-    Ok(Resolved { real, kind })
-}
-
-fn kind(real: &Path) -> Result<PathKind, DiskError> {
-    let meta = fs::symlink_metadata(real).map_err(|e| super::io(&e, real))?;
-    Ok(match meta.file_type() {
+    if missing {
+        return Ok(Resolved { real, kind: PathKind::Missing, stamp: None });
+    }
+    let meta = fs::symlink_metadata(&real).map_err(|e| super::io(&e, &real))?;
+    let kind = match meta.file_type() {
         t if t.is_file() => PathKind::File,
         t if t.is_dir() => PathKind::Dir,
         _ => PathKind::Special,
-    })
+    };
+    if kind != PathKind::File {
+        return Ok(Resolved { real, kind, stamp: None });
+    }
+    let stamp = Stamp {
+        sec: meta.mtime(),
+        nsec: u32::try_from(meta.mtime_nsec()).unwrap_or_default(),
+        size: meta.size(),
+    };
+    let real = if meta.nlink() > 1 { twin(real, &meta, twins) } else { real };
+    Ok(Resolved { real, kind, stamp: Some(stamp) })
+}
+
+fn twin(real: PathBuf, meta: &Metadata, twins: &[PathBuf]) -> PathBuf {
+    let same = |path: &&PathBuf| {
+        fs::symlink_metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (meta.dev(), meta.ino()))
+    };
+    if twins.contains(&real) {
+        return real;
+    }
+    twins.iter().find(same).cloned().unwrap_or(real)
 }

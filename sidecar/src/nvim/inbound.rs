@@ -62,6 +62,13 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
             editor: t.text_or_empty("editor")?,
             log_dir: t.path("log_dir")?,
             max_buf_bytes: t.uint("max_buf_bytes")?,
+            encodings: t.texts("encodings")?,
+            swap_dirs: t.texts("swap_dirs")?,
+            save: match t.text_or_empty("save")?.as_str() {
+                "never" => Save::Never,
+                "if_clean" => Save::IfClean,
+                _ => Save::Always,
+            },
         }),
         "buf_meta" => NvimEvent::BufMeta(buf_meta(t)?),
         "buf_closed" => NvimEvent::BufClosed { buf: buf(&mut t)? },
@@ -75,6 +82,9 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
         },
         "edit_done" => NvimEvent::EditDone { op: OpId(t.uint("op")?), outcome: outcome(t)? },
         "safe" => NvimEvent::Safe { buf: buf(&mut t)? },
+        "disk_changed" => NvimEvent::DiskChanged { buf: buf(&mut t)? },
+        "typed" => NvimEvent::Typed,
+        "saved" => saved(t)?,
         "view_ack" => NvimEvent::ViewAck { session: session(&mut t)?, version: t.uint("version")? },
         _ => NvimEvent::Action(action(name, t)?),
     };
@@ -87,6 +97,7 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
             session: session(&mut t)?,
             cwd: t.path("cwd")?,
             launch: launch(t.table("launch")?)?,
+            access: access(t.table("access")?)?,
         },
         "prompt" => {
             let context = t.list("context")?.into_iter().map(context_item).collect::<Result<_, _>>()?;
@@ -95,6 +106,9 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
         "cancel" => Action::Cancel { session: session(&mut t)? },
         "close" => Action::Close { session: session(&mut t)? },
         "answer" => Action::Answer { question: question(&mut t)?, option: t.text("option")? },
+        "answer_text" => {
+            Action::AnswerText { question: question(&mut t)?, lines: t.lines("lines")?, eol: t.flag("eol")? }
+        }
         "show_diff" => Action::ShowDiff { question: question(&mut t)?, index: t.index("index")? },
         "view_open" => Action::ViewOpen { session: session(&mut t)?, buf: buf(&mut t)? },
         "view_close" => Action::ViewClose { session: session(&mut t)? },
@@ -128,9 +142,17 @@ fn buf_meta(mut t: Table) -> Result<BufMeta, Malformed> {
         bomb: t.flag("bomb")?,
         eol: t.flag("eol")?,
         buftype: t.text_or_empty("buftype")?,
+        stamp: stamp(&mut t)?,
         lines: t.uint("lines")?,
         bytes: t.uint("bytes")?,
     })
+}
+
+/// `sec`, `nsec` and `size`, all or none.
+fn stamp(t: &mut Table) -> Result<Option<Stamp>, Malformed> {
+    let Some(sec) = t.maybe_uint("sec")? else { return Ok(None) };
+    let nsec = u32::try_from(t.uint("nsec")?).map_err(|_| Malformed::Wrong("nsec", "nanoseconds"))?;
+    Ok(Some(Stamp { sec: sec.cast_signed(), nsec, size: t.uint("size")? }))
 }
 
 fn outcome(mut t: Table) -> Result<EditOutcome, Malformed> {
@@ -139,7 +161,9 @@ fn outcome(mut t: Table) -> Result<EditOutcome, Malformed> {
             tick: t.uint("tick")?,
             saved: t.flag("saved")?,
             modified: t.flag("modified")?,
+            stamp: stamp(&mut t)?,
         },
+        "disk" => EditOutcome::Disk,
         "stale" => EditOutcome::Stale { tick: t.uint("tick")? },
         "busy" => EditOutcome::Busy { mode: t.text_or_empty("mode")? },
         "not_saved" => EditOutcome::NotSaved { tick: t.uint("tick")?, message: t.text_or_empty("message")? },
@@ -160,6 +184,42 @@ fn launch(mut t: Table) -> Result<Launch, Malformed> {
         env: t.list("env")?.into_iter().map(variable).collect::<Result<_, _>>()?,
         cwd: t.path("cwd")?,
         start_timeout_ms: t.uint("start_timeout_ms")?,
+        unsaved: unsaved(t.maybe_text("unsaved")?.as_deref())?,
+    })
+}
+
+fn unsaved(word: Option<&str>) -> Result<UnsavedPolicy, Malformed> {
+    Ok(match word {
+        None | Some("auto") => UnsavedPolicy::Auto,
+        Some("embed") => UnsavedPolicy::Embed,
+        Some("save") => UnsavedPolicy::Save,
+        Some("leave") => UnsavedPolicy::Leave,
+        Some("ask") => UnsavedPolicy::Ask,
+        Some(_) => return Err(Malformed::Wrong("unsaved", "a setting for unsaved text")),
+    })
+}
+
+/// What came of a wish to save: `failed` holds a buffer and a message each.
+fn saved(mut t: Table) -> Result<NvimEvent, Malformed> {
+    let failure = |v| {
+        let mut t = Table::from(v, "failed")?;
+        Ok((buf(&mut t)?, t.text_or_empty("message")?))
+    };
+    let failed = t.list("failed")?.into_iter().map(failure).collect::<Result<_, _>>()?;
+    Ok(NvimEvent::Saved { save: t.uint("save")?, failed, busy: t.flag("busy")? })
+}
+
+/// What is absent allows nothing.
+fn access(mut t: Table) -> Result<AccessRules, Malformed> {
+    let root = |v| {
+        let mut t = Table::from(v, "roots")?;
+        Ok(RootRule { path: t.path("path")?, write: t.flag("write")? })
+    };
+    Ok(AccessRules {
+        roots: t.list("roots")?.into_iter().map(root).collect::<Result<_, _>>()?,
+        ask_outside: t.flag("ask_outside")?,
+        always_ask: t.texts("always_ask")?,
+        ask_read: t.texts("ask_read")?,
     })
 }
 

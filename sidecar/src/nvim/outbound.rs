@@ -11,7 +11,9 @@ use lsp_types::TextEdit;
 use rmpv::Value;
 
 use crate::effect::*;
+use crate::event::{Form, Stamp};
 use crate::model::*;
+use crate::workspace::text::push_raw;
 
 /// What runs for each message of ours.
 const RECV: &str = "return require('bosun.inbox').recv(...)";
@@ -64,8 +66,14 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
             args: vec![Value::from(buf.0), Value::from(false), Value::Map(Vec::new())],
         },
         NvimCmd::Detach { buf } => {
-            Call { kind: Kind::Detach, method: "nvim_buf_detach", args: vec![Value::from(buf.0)] }
+            let detach =
+                Call { kind: Kind::Detach, method: "nvim_buf_detach", args: vec![Value::from(buf.0)] };
+            return vec![detach, message("unfollow", vec![("buf", buf.0.into())])];
         }
+        NvimCmd::Unsaved { buf, tick } => {
+            message("unsaved", vec![("buf", buf.0.into()), ("tick", tick.into())])
+        }
+        NvimCmd::Unfollow { buf } => message("unfollow", vec![("buf", buf.0.into())]),
         NvimCmd::Diff(texts) => return diff(&texts),
         NvimCmd::Welcome { protocol, version, log } => message(
             "welcome",
@@ -89,6 +97,9 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
         }
         NvimCmd::Notify { level, text } => {
             news("notify", vec![("level", level.into()), ("text", text.into())])
+        }
+        NvimCmd::SaveBuffers { save, bufs } => {
+            message("save_buffers", vec![("save", save.into()), ("bufs", list(&bufs, |b| Value::from(b.0)))])
         }
         NvimCmd::PromptReturned { session, text, why } => message(
             "prompt_returned",
@@ -117,7 +128,9 @@ fn news(name: &'static str, fields: Fields) -> Call {
 }
 
 fn map(fields: Fields) -> Value {
-    Value::Map(fields.into_iter().map(|(k, v)| (Value::from(k), v)).collect())
+    // A nil would come as `vim.NIL`, which is true in Lua.
+    let there = fields.into_iter().filter(|(_, v)| !v.is_nil());
+    Value::Map(there.map(|(k, v)| (Value::from(k), v)).collect())
 }
 
 fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> Value {
@@ -173,20 +186,39 @@ fn edit(call: &EditCall) -> Fields {
         ("eol", call.eol.into()),
         ("empty", call.empty.into()),
         ("save", call.save.into()),
+        ("disk", optional(call.disk.map(stamp))),
+        ("clean", optional(call.clean.as_ref().map(form))),
+        ("recreate", call.recreate.into()),
     ]
 }
 
+fn stamp(s: Stamp) -> Value {
+    map(vec![("sec", s.sec.into()), ("nsec", s.nsec.into()), ("size", s.size.into())])
+}
+
+/// What a buffer's options say of it.
+fn form(f: &Form) -> Value {
+    let format = if f.crlf { "dos" } else { "unix" };
+    map(vec![("fileformat", format.into()), ("bomb", f.bom.into())])
+}
+
 /// An edit of whole lines says so: without that, inserting the line `x` and inserting the text `x` at the start of a
-/// line would look the same. NUL stays NUL: that is how Neovim's API takes it.
+/// line would look the same. NUL stays NUL: that is how Neovim's API takes it. The text comes escaped as a rope's.
 fn text_edit(edit: &TextEdit) -> Value {
     let (start, end) = (edit.range.start, edit.range.end);
     let whole = start.character == 0
         && end.character == 0
         && if edit.new_text.is_empty() { start.line != end.line } else { edit.new_text.ends_with('\n') };
+    // A line may hold bytes that are not UTF-8; msgpack's binary type is a string for Neovim too.
+    let raw = |line: &str| {
+        let mut bytes = Vec::with_capacity(line.len());
+        push_raw(&mut bytes, line);
+        String::from_utf8(bytes).map_or_else(|e| Value::Binary(e.into_bytes()), Value::from)
+    };
     let lines = if whole {
-        list(&lines(&edit.new_text), |l| Value::from(*l))
+        list(&lines(&edit.new_text), |l| raw(l))
     } else {
-        Value::Array(edit.new_text.split('\n').map(Value::from).collect())
+        Value::Array(edit.new_text.split('\n').map(raw).collect())
     };
     map(vec![
         ("whole", whole.into()),
@@ -269,12 +301,19 @@ fn question(q: &QuestionState) -> Value {
         ("body", strings(&q.body)),
         ("options", list(&q.options, option)),
         ("files", strings(&q.files)),
+        ("merge", q.merge.into()),
+        ("write", optional(q.write.map(|op| op.0))),
     ])
 }
 
-/// The head, each side in slices, and the end. A side that an open buffer shows is not sent.
+/// The head, each side in slices, and the end. A side that an open buffer shows is not sent. In a merge `new` is the
+/// result, and what both sides started from and the other side are sent too.
 fn diff(d: &DiffTexts) -> Vec<Call> {
-    let (old, new) = (if d.buf.is_some() { Vec::new() } else { lines(&d.old) }, lines(&d.new));
+    let merge = d.merge.as_ref();
+    let ours = merge.map_or(d.old.as_bytes(), |merge| &merge.ours);
+    let result = merge.map_or(d.new.as_bytes(), |merge| &merge.result);
+    let old = if d.buf.is_some() { Vec::new() } else { raw_lines(ours) };
+    let new = raw_lines(result);
     let id = || vec![("question", Value::from(d.question.0)), ("index", Value::from(d.index))];
     let mut head = id();
     head.extend([
@@ -285,16 +324,29 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
         ("new_total", new.len().into()),
         ("note", optional(d.note.as_deref())),
     ]);
+    let mut sides = vec![("old", old)];
+    if let Some(merge) = merge {
+        let span = |(first, last): &(usize, usize)| Value::Array(vec![(*first).into(), (*last).into()]);
+        head.extend([
+            ("merge", true.into()),
+            ("from_disk", merge.from_disk.into()),
+            ("conflicts", list(&merge.conflicts, span)),
+            ("eol", (result.is_empty() || result.ends_with(b"\n")).into()),
+        ]);
+        sides.push(("base", raw_lines(&merge.base)));
+        sides.push(("theirs", raw_lines(&merge.theirs)));
+    }
+    sides.push(("new", new));
     let mut out = vec![message("diff", head)];
-    for (side, lines) in [("old", &old), ("new", &new)] {
+    for (side, lines) in &sides {
         let mut start = 0;
         while start < lines.len() {
             let slice = slice(&lines[start..]);
             let mut fields = id();
             fields.extend([
-                ("side", side.into()),
+                ("side", (*side).into()),
                 ("start", start.into()),
-                ("lines", list(slice, |l| Value::from(*l))),
+                ("lines", list(slice, |l| raw_line(l))),
             ]);
             out.push(message("diff_lines", fields));
             start += slice.len();
@@ -304,8 +356,21 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
     out
 }
 
+/// Like [`lines`], of a text that may not be UTF-8.
+fn raw_lines(text: &[u8]) -> Vec<&[u8]> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n').collect()
+}
+
+/// Neovim takes msgpack's binary type for a string.
+fn raw_line(line: &[u8]) -> Value {
+    std::str::from_utf8(line).map_or_else(|_| Value::Binary(line.to_vec()), Value::from)
+}
+
 /// As many lines as fit, at least one.
-fn slice<'a, 'b>(lines: &'a [&'b str]) -> &'a [&'b str] {
+fn slice<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] {
     let mut bytes = 0;
     let fit = lines.iter().take_while(|l| {
         bytes += l.len() + 1;

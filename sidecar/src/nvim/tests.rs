@@ -63,11 +63,11 @@ async fn next(lane: &mut mpsc::Receiver<Event>) -> NvimEvent {
 async fn commands_reach_neovim_in_order_without_an_answer_to_any() {
     let (mut editor, nvim, _lane) = start();
     for n in 1..=200 {
-        nvim.command(NvimCmd::Detach { buf: BufId(n) });
+        nvim.command(NvimCmd::Attach { buf: BufId(n) });
     }
     for n in 1..=200 {
         let (_, method, args) = editor.request().await;
-        assert_eq!((method.as_str(), args[0].as_i64()), ("nvim_buf_detach", Some(n)));
+        assert_eq!((method.as_str(), args[0].as_i64()), ("nvim_buf_attach", Some(n)));
     }
 }
 
@@ -75,7 +75,7 @@ async fn commands_reach_neovim_in_order_without_an_answer_to_any() {
 async fn beyond_the_window_snapshots_are_joined_and_nothing_else_is_lost() {
     let (mut editor, nvim, _lane) = start();
     for n in 0..WINDOW as i64 {
-        nvim.command(NvimCmd::Detach { buf: BufId(n) });
+        nvim.command(NvimCmd::Attach { buf: BufId(n) });
     }
     let mut ids = Vec::new();
     for _ in 0..WINDOW {
@@ -84,7 +84,7 @@ async fn beyond_the_window_snapshots_are_joined_and_nothing_else_is_lost() {
     for n in 0..100 {
         nvim.command(NvimCmd::Groups(vec![n]));
     }
-    nvim.command(NvimCmd::Detach { buf: BufId(7777) });
+    nvim.command(NvimCmd::Attach { buf: BufId(7777) });
     tokio::task::yield_now().await;
     for id in ids {
         editor.answer(id, Value::Nil, true.into()).await;
@@ -92,7 +92,7 @@ async fn beyond_the_window_snapshots_are_joined_and_nothing_else_is_lost() {
     let (_, method, args) = editor.request().await;
     assert_eq!(method, "nvim_exec_lua");
     assert!(args[1].to_string().contains("[99]"), "the newest: {}", args[1]);
-    assert_eq!(editor.request().await.1, "nvim_buf_detach");
+    assert_eq!(editor.request().await.1, "nvim_buf_attach");
 }
 
 #[tokio::test]

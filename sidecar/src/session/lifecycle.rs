@@ -214,7 +214,7 @@ impl Sessions {
 
     fn bury(&mut self, i: usize, exit: &Exit, effects: &mut Vec<Effect>) {
         let key = self.list[i].key.clone();
-        self.withdraw(|q| q.session == key, "withdrawn: the agent ended", effects);
+        self.withdraw_agents(&key, "withdrawn: the agent ended", effects);
         let starting = self.list[i].acp.is_none();
         let lines = cause::exit_lines(exit);
         let name = display::one_line(&self.list[i].launch.name);
@@ -348,6 +348,7 @@ impl Sessions {
     /// Hands all queued prompts back to the person, as one text.
     pub(super) fn return_queue(&mut self, i: usize, why: &str, effects: &mut Vec<Effect>) {
         let session = &mut self.list[i];
+        session.due = None;
         if session.queue.is_empty() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Questions that wait for a person: permission requests of agents, and the host's own about writes.
+//! Questions that wait for a person: permission requests of agents, and the host's own about writes and paths.
 //!
 //! Owns the queue, the replies owed, and the rule that each is answered exactly once on every way out: by a person, by
 //! a cancel, by the agent taking it back, by the end of the turn, the session or the agent. It never chooses an option
@@ -6,20 +6,21 @@
 
 use serde_json::json;
 
-use crate::effect::{Effect, NvimCmd, QuestionState, WriteAsk};
+use crate::effect::{Access, Effect, NvimCmd, QuestionState, Verdict, WriteAsk};
 use crate::model::*;
 use crate::reply::{Reply, WireId};
 
+use super::access::Waiting;
 use super::details;
 use super::display;
 use super::entry::QuestionEntry;
-use super::{Sessions, notify, user_event};
+use super::{Sessions, notify, user_event, writes};
 
 /// A question that waits. What is shown of it is in the transcript entry.
 #[derive(Debug)]
 pub(super) struct Question {
     /// Its id.
-    id: QuestionId,
+    pub(super) id: QuestionId,
     /// Whose.
     pub(super) session: SessionKey,
     /// The process that waits for the answer.
@@ -29,15 +30,40 @@ pub(super) struct Question {
     /// It came during a turn, and goes with it.
     pub(super) in_turn: bool,
     /// What waits for the answer.
-    ask: Ask,
+    pub(super) ask: Ask,
 }
 
+/// Who waits for the answer.
 #[derive(Debug)]
-enum Ask {
+pub(super) enum Ask {
     /// An agent's request, and the tool call's card.
     Permission { reply: Reply, card: EntryId },
     /// A write of the workspace.
     Write(Box<WriteAsk>),
+    /// Requests for a path of the workspace.
+    Access(Box<Waiting>),
+    /// What becomes of unsaved text before the session's next prompt.
+    Unsaved,
+}
+
+impl Question {
+    /// The next prompt waits for the answer.
+    pub(super) fn before_prompt(&self) -> bool {
+        matches!(self.ask, Ask::Unsaved)
+    }
+}
+
+/// What a person reads of a question.
+#[derive(Debug)]
+pub(super) struct Wording {
+    /// One line.
+    pub(super) title: String,
+    /// More lines.
+    pub(super) body: Vec<String>,
+    /// What can be chosen, in order.
+    pub(super) options: Vec<PermissionOption>,
+    /// What can be shown side by side.
+    pub(super) diffs: Vec<Diff>,
 }
 
 /// One diff of a question.
@@ -46,11 +72,11 @@ pub enum QuestionDiff {
     /// Proposed by an agent: a whole file or a fragment, to be located first. `count`: how many the question has.
     Agent { session: SessionKey, diff: Diff, count: usize },
     /// Exactly what a write would do.
-    Write { ask: WriteAsk, count: usize },
+    Write { ask: Box<WriteAsk>, count: usize },
 }
 
-/// The verdict on a question.
-enum Verdict {
+/// What was chosen of a question's options.
+enum Choice {
     /// This option of the entry, by place.
     Option(usize),
     /// None of them.
@@ -92,67 +118,14 @@ impl Sessions {
             .into_iter()
             .map(|option| PermissionOption { name: display::one_line(&option.name), ..option })
             .collect();
-        self.put(i, Ask::Permission { reply, card }, details.title, details.body, options, details.diffs)
+        let in_turn = self.list[i].turn.is_some();
+        let wording = Wording { title: details.title, body: details.body, options, diffs: details.diffs };
+        self.put(i, Ask::Permission { reply, card }, in_turn, wording)
     }
 
-    /// The host asks about a write. A second question about the same write takes the place of the first.
-    pub fn ask_write(&mut self, ask: WriteAsk, _now: Millis) -> Vec<Effect> {
-        let mut effects = self.withdraw_write(ask.op, "withdrawn: the text changed");
-        // Nobody can answer for a session that is gone or going; the write must not land.
-        let Some(i) = self.index(&ask.session).filter(|i| !self.list[*i].dead && !self.list[*i].cancelling())
-        else {
-            effects.push(Effect::WriteDecided { op: ask.op, allow: false });
-            return effects;
-        };
-        let session = &self.list[i];
-        let shown = ask.path.strip_prefix(&session.cwd).unwrap_or(&ask.path);
-        let title = format!("write {}", display::one_line(&shown.to_string_lossy()));
-        let mut body = Vec::new();
-        if ask.live.is_none() {
-            body.push("This is a new file.".to_owned());
-        }
-        if ask.buf.is_none() {
-            body.push(
-                "It is not open here: it is written to the disk, and `u` cannot take it back.".to_owned(),
-            );
-        }
-        if ask.saves_unsaved {
-            body.push("Saving it also writes your own unsaved lines.".to_owned());
-        }
-        let option = |id: &str, name: &str, kind| PermissionOption { id: id.into(), name: name.into(), kind };
-        let options = vec![
-            option("allow", "Allow", OptionKind::AllowOnce),
-            option("reject", "Reject", OptionKind::RejectOnce),
-        ];
-        let diff = Diff {
-            path: ask.path.to_string_lossy().into_owned(),
-            old: ask.live.clone(),
-            new: ask.content.clone(),
-        };
-        effects.extend(self.put(i, Ask::Write(Box::new(ask)), title, body, options, vec![diff]));
-        effects
-    }
-
-    /// The write that a question is about is off; nothing is decided, the question just goes. `why` is shown.
-    pub fn withdraw_write(&mut self, op: OpId, why: &str) -> Vec<Effect> {
-        let at = self.questions.iter().position(|q| matches!(&q.ask, Ask::Write(ask) if ask.op == op));
-        if let Some(at) = at {
-            let question = self.questions.remove(at);
-            self.questions_changed = true;
-            self.record(&question, why.to_owned());
-        }
-        self.settle(Vec::new())
-    }
-
-    fn put(
-        &mut self,
-        i: usize,
-        ask: Ask,
-        title: String,
-        body: Vec<String>,
-        options: Vec<PermissionOption>,
-        diffs: Vec<Diff>,
-    ) -> Vec<Effect> {
+    /// A new question at the end of the queue and of the transcript of session number `i`.
+    pub(super) fn put(&mut self, i: usize, ask: Ask, in_turn: bool, wording: Wording) -> Vec<Effect> {
+        let Wording { title, body, options, diffs } = wording;
         self.last_question += 1;
         let id = QuestionId(self.last_question);
         let session = &mut self.list[i];
@@ -165,7 +138,7 @@ impl Sessions {
             session: session.key.clone(),
             agent: session.agent,
             entry,
-            in_turn: session.turn.is_some(),
+            in_turn,
             ask,
         });
         self.questions_changed = true;
@@ -191,11 +164,11 @@ impl Sessions {
         self.settle(effects)
     }
 
-    fn decide(&mut self, question: Question, verdict: Verdict, effects: &mut Vec<Effect>) {
+    fn decide(&mut self, question: Question, verdict: Choice, effects: &mut Vec<Effect>) {
         let Some(entry) = self.entry_of(&question) else { return };
         let chosen = match verdict {
-            Verdict::Option(place) => entry.options.get(place).cloned(),
-            Verdict::Cancelled => None,
+            Choice::Option(place) => entry.options.get(place).cloned(),
+            Choice::Cancelled => None,
         };
         let diffs = entry.diffs.clone();
         // An id that also stands for something else does not say for sure that the change was allowed.
@@ -226,7 +199,17 @@ impl Sessions {
                 });
                 effects.push(Effect::Answer(reply, Ok(result)));
             }
-            Ask::Write(ask) => effects.push(Effect::WriteDecided { op: ask.op, allow: allowed }),
+            Ask::Write(ask) => {
+                let verdict = writes::verdict(&ask, chosen.as_ref());
+                effects.push(Effect::WriteDecided { op: ask.op, verdict });
+            }
+            Ask::Unsaved => {
+                let word = chosen.as_ref().map(|option| option.id.as_str());
+                self.unsaved_decided(&question.session, word, effects);
+            }
+            Ask::Access(waiting) => {
+                self.access_answered(&question.session, *waiting, chosen.map(|option| option.kind), effects);
+            }
         }
     }
 
@@ -264,6 +247,12 @@ impl Sessions {
         self.settle(effects)
     }
 
+    /// Ends the questions of a session whose agent or turn goes, but for those that it has no part in.
+    pub(super) fn withdraw_agents(&mut self, session: &SessionKey, outcome: &str, effects: &mut Vec<Effect>) {
+        let outlives = |q: &Question| matches!(&q.ask, Ask::Write(ask) if writes::outlives_turn(ask));
+        self.withdraw(|q| &q.session == session && !outlives(q), outcome, effects);
+    }
+
     /// Ends all matching questions without a person: agents get `cancelled`, writes do not land.
     pub(super) fn withdraw(
         &mut self,
@@ -279,12 +268,17 @@ impl Sessions {
             self.record(&question, outcome.to_owned());
             match question.ask {
                 Ask::Permission { reply, .. } => effects.push(Effect::Answer(reply, Ok(cancelled()))),
-                Ask::Write(ask) => effects.push(Effect::WriteDecided { op: ask.op, allow: false }),
+                Ask::Write(ask) => {
+                    effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject })
+                }
+                Ask::Access(waiting) => effects.extend(waiting.decided(Access::Withdrawn)),
+                // The prompt goes back with the queue, on every way that leads here.
+                Ask::Unsaved => {}
             }
         }
     }
 
-    fn record(&mut self, question: &Question, outcome: String) {
+    pub(super) fn record(&mut self, question: &Question, outcome: String) {
         if let Some(i) = self.index(&question.session) {
             self.list[i].transcript.question_outcome(question.entry, outcome);
         }
@@ -305,6 +299,11 @@ impl Sessions {
                 body: entry.body.clone(),
                 options: entry.options.clone(),
                 files: entry.diffs.iter().map(|diff| display::one_line(&diff.path)).collect(),
+                merge: matches!(&question.ask, Ask::Write(ask) if ask.merge.is_some()),
+                write: match &question.ask {
+                    Ask::Write(ask) => Some(ask.op),
+                    _ => None,
+                },
             })
         };
         self.questions.iter().filter_map(state).collect()
@@ -317,8 +316,9 @@ impl Sessions {
         let diff = diffs.get(index)?;
         let count = diffs.len();
         Some(match &question.ask {
-            Ask::Write(ask) => QuestionDiff::Write { ask: (**ask).clone(), count },
-            Ask::Permission { .. } => {
+            Ask::Write(ask) => QuestionDiff::Write { ask: ask.clone(), count },
+            // Only the first has diffs.
+            Ask::Permission { .. } | Ask::Unsaved | Ask::Access(_) => {
                 QuestionDiff::Agent { session: question.session.clone(), diff: diff.clone(), count }
             }
         })
@@ -331,22 +331,22 @@ fn cancelled() -> std::sync::Arc<str> {
 }
 
 /// What a person's word means among these options; `None` when it means nothing.
-fn choose(options: &[PermissionOption], word: &str) -> Option<Verdict> {
+fn choose(options: &[PermissionOption], word: &str) -> Option<Choice> {
     if let Some(place) = options.iter().position(|option| option.id == word) {
-        return Some(Verdict::Option(place));
+        return Some(Choice::Option(place));
     }
     let by_kind = |kind: &str| options.iter().position(|option| option.kind.as_str() == kind);
     let refusing = match word {
         "" => return None,
-        "cancelled" => return Some(Verdict::Cancelled),
+        "cancelled" => return Some(Choice::Cancelled),
         "reject_once" | "reject" => by_kind("reject_once").or(by_kind("reject_always")),
         "reject_always" => by_kind("reject_always").or(by_kind("reject_once")),
-        kind => return by_kind(kind).map(Verdict::Option),
+        kind => return by_kind(kind).map(Choice::Option),
     };
     // An id that an allowing option shares would not say no.
     let refusing =
         refusing.filter(|place| !options.iter().any(|o| o.id == options[*place].id && !o.kind.rejects()));
-    Some(refusing.map_or(Verdict::Cancelled, Verdict::Option))
+    Some(refusing.map_or(Choice::Cancelled, Choice::Option))
 }
 
 /// Hands a text back to the person's prompt.

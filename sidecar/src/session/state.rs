@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use crate::effect::SessionState;
+use crate::event::ContextItem;
 use crate::model::*;
 
-use super::PromptContext;
+use super::access::Decided;
 use super::display;
 use super::transcript::Transcript;
 
@@ -22,7 +23,16 @@ pub(super) struct QueuedPrompt {
     /// As the person wrote it.
     pub(super) text: String,
     /// What goes along.
-    pub(super) context: Vec<PromptContext>,
+    pub(super) context: Vec<ContextItem>,
+}
+
+/// How far the first prompt of the queue is on its way to a session that is ready for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// The app was told, and has not said yet whether it takes a while.
+    Offered,
+    /// The app waits for something: a mirror, a save, an answer.
+    Held,
 }
 
 /// The running turn: from `session/prompt` to its answer or the agent's end.
@@ -67,10 +77,16 @@ pub(super) struct Session {
     pub(super) turn: Option<Turn>,
     /// Prompts that wait, oldest first.
     pub(super) queue: VecDeque<QueuedPrompt>,
+    /// `None` while no prompt waits, or none can be sent.
+    pub(super) due: Option<Due>,
+    /// What becomes of unsaved text before a prompt; an answer of the person's takes the place of the setting.
+    pub(super) unsaved: UnsavedPolicy,
     /// What was said and done.
     pub(super) transcript: Transcript,
     /// See `Sessions::approved_diffs`; cleared when a turn starts and when it ends.
     pub(super) approved: Vec<Diff>,
+    /// What a person said about paths.
+    pub(super) access: Decided,
     /// The agent's own name and version, once known.
     pub(super) agent_info: String,
     /// The agent takes resources in a prompt.
@@ -96,6 +112,7 @@ impl Session {
         Self {
             key,
             agent,
+            unsaved: launch.unsaved,
             launch,
             cwd,
             acp: None,
@@ -104,8 +121,10 @@ impl Session {
             start_by: None,
             turn: None,
             queue: VecDeque::new(),
+            due: None,
             transcript: Transcript::default(),
             approved: Vec::new(),
+            access: Decided::default(),
             agent_info: String::new(),
             embedded_context: false,
             title: None,
@@ -118,11 +137,13 @@ impl Session {
         }
     }
 
-    /// The state word. `waiting`: a question of the open turn waits.
+    /// The state word. `waiting`: a question waits that the open turn or the next prompt waits for.
     pub(super) fn state(&self, waiting: bool) -> &'static str {
         match &self.turn {
             _ if self.dead => "dead",
             _ if self.acp.is_none() => "starting",
+            None if waiting => "waiting",
+            None if self.due == Some(Due::Held) => "running",
             None => "idle",
             Some(turn) if turn.cancelled => "cancelling",
             Some(_) if waiting => "waiting",

@@ -3,16 +3,19 @@
 //! Owns the stage. Effects and entries are told as short lines of text, so that a test reads as what a person sees and
 //! what goes over the wire. Only compiled for tests.
 
+mod access;
 mod answers;
 mod cards;
 mod details;
 mod display;
 mod lifecycle;
+mod merges;
 mod messages;
 mod permissions;
 mod replies;
 mod stops;
 mod turns;
+mod unsaved;
 mod writes;
 
 use std::sync::Arc;
@@ -21,7 +24,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::entry::{Body, Entry};
 use super::*;
-use crate::effect::{AgentCmd, WriteAsk};
+use crate::effect::{AgentCmd, MergeAsk, Verdict, WriteAsk};
 use crate::reply::{Answer, Reply, WireId};
 
 /// The key of the one session most tests need.
@@ -40,13 +43,32 @@ pub(super) struct Stage {
     answer_tx: UnboundedSender<Answer>,
     answer_rx: UnboundedReceiver<Answer>,
     pub(super) now: Millis,
+    /// What the app puts along with the next prompt that is due.
+    pub(super) along: Vec<PromptContext>,
+    /// Prompts that are due are held, as by an app that waits for something.
+    pub(super) holds: bool,
+    /// The blocks of the last prompt that went out.
+    pub(super) blocks: Vec<Content>,
+    /// The app was told that the agent does not remember what came with a prompt.
+    pub(super) forgotten: bool,
 }
 
 impl Stage {
     /// Nothing yet.
     pub(super) fn empty() -> Self {
         let (answer_tx, answer_rx) = unbounded_channel();
-        Self { room: Sessions::new(), told: Vec::new(), call: 0, answer_tx, answer_rx, now: 0 }
+        Self {
+            room: Sessions::new(),
+            told: Vec::new(),
+            call: 0,
+            answer_tx,
+            answer_rx,
+            now: 0,
+            along: Vec::new(),
+            holds: false,
+            blocks: Vec::new(),
+            forgotten: false,
+        }
     }
 
     /// Session `s1` on agent 1, starting.
@@ -165,6 +187,12 @@ impl Stage {
         self.play(effects);
     }
 
+    pub(super) fn answer_text(&mut self, question: u64, lines: &[&str], eol: bool) {
+        let lines = lines.iter().map(|line| line.as_bytes().to_vec()).collect();
+        let effects = self.room.answer_text(QuestionId(question), lines, eol, self.now);
+        self.play(effects);
+    }
+
     pub(super) fn ask_write(&mut self, ask: WriteAsk) {
         let effects = self.room.ask_write(ask, self.now);
         self.play(effects);
@@ -180,6 +208,17 @@ impl Stage {
     pub(super) fn play(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let line = match effect {
+                Effect::PromptForgotten { .. } => {
+                    self.forgotten = true;
+                    continue;
+                }
+                Effect::PromptDue { session } => {
+                    let along = std::mem::take(&mut self.along);
+                    let effects =
+                        if self.holds { self.room.hold(&session) } else { self.room.go(&session, along) };
+                    self.play(effects);
+                    continue;
+                }
                 Effect::Answer(reply, result) => {
                     reply.send(result);
                     let answer = self.answer_rx.try_recv().unwrap();
@@ -191,7 +230,9 @@ impl Stage {
                     }
                 }
                 Effect::Agent(id, cmd) => format!("agent {}: {}", id.0, self.command(cmd)),
-                Effect::WriteDecided { op, allow } => format!("write {}: {allow}", op.0),
+                Effect::WriteDecided { op, verdict } => format!("write {}: {}", op.0, word(&verdict)),
+                Effect::AccessDecided { op, access } => format!("access {}: {access:?}", op.0),
+                Effect::AskAccess(ask) => format!("asked again {}", ask.op.0),
                 Effect::Nvim(NvimCmd::UserEvent { name, data }) => format!("{name} {data}"),
                 Effect::Nvim(NvimCmd::Notify { level, text }) => format!("notify {level}: {text}"),
                 Effect::Nvim(NvimCmd::Groups(groups)) => format!("groups {groups:?}"),
@@ -215,6 +256,7 @@ impl Stage {
             }
             AgentCmd::Prompt { call, session, blocks } => {
                 self.call = call;
+                self.blocks.clone_from(&blocks);
                 let blocks: Vec<String> = blocks.iter().map(|block| transcript::shown(block).0).collect();
                 format!("prompt {session}: {}", blocks.join(" + "))
             }
@@ -249,6 +291,16 @@ impl Stage {
     #[track_caller]
     pub(super) fn check(&self, expected: &[&str]) {
         assert_eq!(self.transcript(), expected);
+    }
+}
+
+fn word(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Text { lines, eol } => {
+            let lines: Vec<_> = lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
+            format!("text {lines:?} {}", if *eol { "eol" } else { "noeol" })
+        }
+        other => format!("{other:?}").to_lowercase(),
     }
 }
 
@@ -357,5 +409,22 @@ pub(super) fn write_ask(op: u64, path: &str) -> WriteAsk {
         content: "new\n".into(),
         buf: Some(BufId(1)),
         saves_unsaved: false,
+        merge: None,
+        sides: None,
+        notes: Vec::new(),
+        must_ask: false,
     }
+}
+
+/// A write whose change meets the person's own at `conflicts` places.
+pub(super) fn merge_ask(op: u64, path: &str, conflicts: usize, from_disk: bool) -> WriteAsk {
+    let merge = MergeAsk {
+        base: b"base\n".to_vec(),
+        ours: b"old\n".to_vec(),
+        theirs: b"theirs\n".to_vec(),
+        result: b"new\n".to_vec(),
+        conflicts: (0..conflicts).map(|at| (at, at + 1)).collect(),
+        from_disk,
+    };
+    WriteAsk { merge: Some(merge), ..write_ask(op, path) }
 }

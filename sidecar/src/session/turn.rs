@@ -6,24 +6,24 @@
 use serde_json::json;
 
 use crate::effect::{AgentCmd, Effect};
-use crate::event::CallResult;
+use crate::event::{CallResult, ContextItem};
 use crate::model::*;
 
 use super::entry::StopReason;
 use super::questions::returned;
-use super::state::{QueuedPrompt, Turn};
+use super::state::{Due, QueuedPrompt, Turn};
 use super::{CallKind, PromptContext, Sessions, cause, display, notify, user_event};
 
 /// How long an agent may take to end a cancelled turn before the person is told.
 pub(super) const CANCEL_GRACE: Millis = 10_000;
 
 impl Sessions {
-    /// Sends a prompt, or queues it until the session is ready and its turn over. A dead session needs `restart` first.
+    /// Takes a prompt, and queues it until the session is ready and its turn over. A dead session needs `restart` first.
     pub fn prompt(
         &mut self,
         key: &SessionKey,
         text: String,
-        context: Vec<PromptContext>,
+        context: Vec<ContextItem>,
         _now: Millis,
     ) -> Vec<Effect> {
         let Some(i) = self.index(key) else {
@@ -45,15 +45,62 @@ impl Sessions {
         self.settle(effects)
     }
 
-    /// Sends the next queued prompt, if the session is ready for one.
+    /// Says that the next queued prompt is due, if the session is ready for one and was not told so yet.
     pub(super) fn next_prompt(&mut self, i: usize, effects: &mut Vec<Effect>) {
-        let session = &self.list[i];
-        let (Some(acp), None, false) = (session.acp.clone(), &session.turn, session.dead) else { return };
-        if self.agents.iter().any(|agent| agent.id == session.agent && agent.stopping) {
-            // Its exit hands the queue back.
-            return;
+        if self.list[i].due.is_none() && !self.list[i].queue.is_empty() && self.can_go(i).is_some() {
+            self.list[i].due = Some(Due::Offered);
+            effects.push(Effect::PromptDue { session: self.list[i].key.clone() });
         }
-        let Some(QueuedPrompt { text, context }) = self.list[i].queue.pop_front() else { return };
+    }
+
+    /// The agent's id of a session that a prompt can be sent to.
+    fn can_go(&self, i: usize) -> Option<String> {
+        let session = &self.list[i];
+        // Where the agent is being stopped, its exit hands the queue back.
+        let stopping = self.agents.iter().any(|agent| agent.id == session.agent && agent.stopping);
+        session.acp.clone().filter(|_| session.turn.is_none() && !session.dead && !stopping)
+    }
+
+    /// What goes along with the prompt that is due; `None` while none is.
+    pub fn due(&self, key: &SessionKey) -> Option<&[ContextItem]> {
+        let session = &self.list[self.index(key)?];
+        session.due?;
+        session.queue.front().map(|prompt| prompt.context.as_slice())
+    }
+
+    /// The prompt that is due takes a while.
+    pub fn hold(&mut self, key: &SessionKey) -> Vec<Effect> {
+        if let Some(i) = self.index(key)
+            && self.list[i].due.is_some()
+        {
+            self.list[i].due = Some(Due::Held);
+            self.state_changed = true;
+        }
+        self.settle(Vec::new())
+    }
+
+    /// Sends the prompt that is due, with this.
+    pub fn go(&mut self, key: &SessionKey, context: Vec<PromptContext>) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(i) = self.index(key)
+            && self.list[i].due.is_some()
+            && let Some(acp) = self.can_go(i)
+            && let Some(prompt) = self.list[i].queue.pop_front()
+        {
+            self.list[i].due = None;
+            self.send(i, acp, prompt.text, context, &mut effects);
+        }
+        self.settle(effects)
+    }
+
+    fn send(
+        &mut self,
+        i: usize,
+        acp: String,
+        text: String,
+        context: Vec<PromptContext>,
+        effects: &mut Vec<Effect>,
+    ) {
         let call = self.open_call(i, CallKind::Prompt);
         let session = &mut self.list[i];
         if session.first_prompt.is_none() {
@@ -67,11 +114,14 @@ impl Sessions {
         let mut shown = Vec::with_capacity(context.len());
         let mut sent = Vec::with_capacity(context.len());
         for PromptContext { shown: name, content } in context {
-            shown.push(display::one_line(&name));
+            if !name.is_empty() {
+                shown.push(display::one_line(&name));
+            }
             sent.push(if session.embedded_context { content } else { without_resource(content) });
         }
         blocks.extend(sent.iter().cloned());
         session.approved.clear();
+        session.access.turn_over();
         session.transcript.begin_turn(text.clone(), shown);
         session.turn = Some(Turn {
             call,
@@ -133,6 +183,9 @@ impl Sessions {
             usage = Some(usage.map_or_else(|| cost.clone(), |counts| format!("{counts}, {cost}")));
         }
         let stopped = matches!(reason, StopReason::Cancelled | StopReason::Error(_));
+        if matches!(reason, StopReason::Refusal | StopReason::Error(_)) {
+            effects.push(Effect::PromptForgotten { session: self.list[i].key.clone() });
+        }
         self.end_turn(i, reason, detail, usage, effects);
         // What was queued before a cancel of ours went back with it; what came after it is meant to be sent.
         if stopped && !ours {
@@ -157,6 +210,7 @@ impl Sessions {
         self.withdraw(|q| q.session == key && q.in_turn, "withdrawn: the turn ended", effects);
         let session = &mut self.list[i];
         session.approved.clear();
+        session.access.turn_over();
         let stopped =
             matches!(reason, StopReason::Cancelled | StopReason::Error(_) | StopReason::AgentExit(_));
         let data = json!({ "session": key.to_string(), "stop_reason": cause::stop_word(&reason) });
@@ -188,7 +242,7 @@ impl Sessions {
             (Some(_), _) => return Vec::new(),
             (None, _) => {}
         }
-        self.withdraw(|q| &q.session == key, "cancelled", &mut effects);
+        self.withdraw_agents(key, "cancelled", &mut effects);
         self.return_queue(i, "Cancelled.", &mut effects);
         self.settle(effects)
     }

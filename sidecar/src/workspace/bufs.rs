@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::effect::{Effect, NvimCmd};
-use crate::event::{BufMeta, PathKind, Resolved};
+use crate::event::{BufMeta, PathKind, Resolved, Stamp};
 use crate::model::{BufId, OpId, SessionKey};
-use crate::workspace::mirror::Mirror;
-use crate::workspace::roots::Roots;
+use crate::workspace::mirror::{Lost, Mirror};
+use crate::workspace::roots::{Judgement, Roots};
 use crate::workspace::text::Snapshot;
+use crate::workspace::unsaved::Unsaved;
 
 /// Mirrors that fill at the same time.
 pub const FILLS: usize = 3;
@@ -50,6 +51,11 @@ pub struct Buf {
     state: State,
     /// Its text; there while filling or ready.
     mirror: Mirror,
+    /// The text last known to be on disk, and the stamp the file had with it (`None`: not known, or no file). Shares
+    /// its rope with the mirror.
+    disk: Option<(Option<Stamp>, Snapshot)>,
+    /// What is on disk was written there behind the editor's back, and merged since: the buffer was not saved after it.
+    pub merged: bool,
     /// Where the slice that was asked for begins.
     asked: usize,
     /// A reader waits for it.
@@ -82,9 +88,42 @@ impl Buf {
         self.mirror.tick()
     }
 
-    /// 'fileencoding' is one whose text the wire can carry both ways.
-    pub fn is_utf8(&self) -> bool {
-        matches!(self.meta.fileencoding.as_str(), "" | "utf-8")
+    /// The text on disk, as far as it is known: the buffer was read from it, written to it, or it was looked at.
+    pub fn disk(&self) -> Option<&Snapshot> {
+        let current = |stamp: &Option<Stamp>| self.meta.stamp == *stamp;
+        self.disk.as_ref().filter(|(stamp, _)| current(stamp)).map(|(_, text)| text)
+    }
+
+    /// It holds what is not on disk: Neovim says so, or does not know it (see [`Self::belies`]).
+    pub fn unsaved(&self) -> bool {
+        self.meta.modified || self.belies()
+    }
+
+    /// It is not what was last on disk, though Neovim says so: undoing does that.
+    pub fn belies(&self) -> bool {
+        let differs = |(_, disk): &(_, Snapshot)| *disk != self.snapshot();
+        !self.meta.modified && self.ready() && self.disk.as_ref().is_some_and(differs)
+    }
+
+    /// Where its name leads.
+    pub fn real(&self) -> Option<&Path> {
+        self.real.as_deref()
+    }
+
+    /// The encodings in which its file is to be read: its own.
+    pub fn encodings(&self) -> Vec<String> {
+        let own = self.meta.fileencoding.as_str();
+        let bom = self.meta.bomb.then(|| "ucs-bom".to_owned());
+        bom.into_iter().chain([if own.is_empty() { "utf-8".to_owned() } else { own.to_owned() }]).collect()
+    }
+
+    /// An unmodified buffer is what is on disk.
+    fn note_disk(&mut self) {
+        // Undoing may bring back a text that Neovim takes for saved while the disk holds another.
+        self.merged &= self.meta.modified;
+        if !self.meta.modified && self.ready() && self.disk().is_none() {
+            self.disk = Some((self.meta.stamp, self.snapshot()));
+        }
     }
 }
 
@@ -123,6 +162,11 @@ impl Bufs {
         self.max_bytes
     }
 
+    /// Real paths of the files whose buffers are attached, or are to be.
+    pub fn attached(&self) -> Vec<PathBuf> {
+        self.all.values().filter(|b| b.state != State::Away).filter_map(|b| b.real.clone()).collect()
+    }
+
     /// A loaded buffer, if announced.
     pub fn get(&self, id: BufId) -> Option<&Buf> {
         self.all.get(&id)
@@ -158,14 +202,34 @@ impl Bufs {
 
     /// Some buffer with unsaved text that this session may see is still to be mirrored.
     pub fn modified_pending(&self, session: &SessionKey, roots: &Roots) -> bool {
-        self.all.values().any(|b| {
-            let may_be_inside = match &b.real {
-                Some(real) => roots.contains(session, real),
-                None => b.resolving.is_some(),
-            };
-            let will_be_ready = b.fits(self.max_bytes) && (b.state != State::Away || b.resolving.is_some());
-            b.meta.modified && may_be_inside && will_be_ready && !b.ready()
-        })
+        self.all.values().any(|b| b.meta.modified && self.comes(b, session, roots))
+    }
+
+    /// This buffer, which the session may see, is still to be mirrored.
+    pub fn pending(&self, id: BufId, session: &SessionKey, roots: &Roots) -> bool {
+        self.all.get(&id).is_some_and(|b| self.comes(b, session, roots))
+    }
+
+    fn comes(&self, b: &Buf, session: &SessionKey, roots: &Roots) -> bool {
+        let may_be_inside = match &b.real {
+            Some(real) => roots.contains(session, real),
+            None => b.resolving.is_some(),
+        };
+        let will_be_ready = b.fits(self.max_bytes) && (b.state != State::Away || b.resolving.is_some());
+        may_be_inside && will_be_ready && !b.ready()
+    }
+
+    /// The buffers with unsaved text that this session may see without being asked about, by number.
+    pub fn modified(&self, session: &SessionKey, roots: &Roots) -> Vec<Unsaved> {
+        let inside = self.all.iter().filter_map(|(id, buf)| {
+            let name = Path::new(&buf.meta.name);
+            let may = |real: &&Path| roots.judge(session, real, name, false) == Judgement::Inside;
+            let real = buf.real.as_deref().filter(may)?;
+            let text = buf.ready().then(|| buf.snapshot());
+            let name = PathBuf::from(&buf.meta.name);
+            buf.meta.modified.then(|| Unsaved { buf: *id, name, real: real.to_owned(), text })
+        });
+        inside.collect()
     }
 
     /// A buffer is loaded or its facts changed. Returns its name when that must be resolved, as `op`.
@@ -179,6 +243,8 @@ impl Bufs {
             resolving: None,
             state: State::Away,
             mirror: Mirror::default(),
+            disk: None,
+            merged: false,
             asked: 0,
             urgent: false,
             detaches: 0,
@@ -187,6 +253,7 @@ impl Bufs {
         buf.meta = meta;
         buf.announced += 1;
         buf.mirror.saw_tick(tick);
+        buf.note_disk();
         if !renamed {
             self.consider(id, roots, out);
             return None;
@@ -325,11 +392,10 @@ impl Bufs {
         if tick.is_some() {
             buf.meta.modified = true;
         }
-        if buf.mirror.lines(tick, first, last, lines, more).is_err() {
-            tracing::error!(buf = id.0, "a line event does not fit the mirror; it is filled again");
-            let tick = buf.mirror.tick();
-            buf.mirror = Mirror::default();
-            buf.mirror.saw_tick(tick);
+        if let Err(why) = buf.mirror.lines(tick, first, last, lines, more) {
+            if why == Lost::Misfit {
+                tracing::error!(buf = id.0, "a line event does not fit the mirror; it is filled again");
+            }
             buf.state = State::Filling;
             Self::ask(id, buf, out);
         }
@@ -362,6 +428,7 @@ impl Bufs {
         let Some(buf) = self.all.get_mut(&id) else { return };
         if buf.state == State::Filling && buf.mirror.ready() {
             buf.state = State::Ready;
+            buf.note_disk();
             buf.urgent = false;
             buf.detaches = 0;
             self.schedule(out);
@@ -375,13 +442,30 @@ impl Bufs {
         }
     }
 
-    /// An edit of ours came back: what the editor says of the buffer now. `eol` stands unless facts came meanwhile.
-    pub fn edited(&mut self, id: BufId, tick: u64, modified: bool, eol: Option<bool>) {
+    /// An edit of ours came back: what the editor says of the buffer now. `eol` stands unless facts came meanwhile;
+    /// `stamp` is that of the file the buffer is known to follow, where the editor says so.
+    pub fn edited(&mut self, id: BufId, tick: u64, modified: bool, eol: Option<bool>, stamp: Option<Stamp>) {
         if let Some(buf) = self.all.get_mut(&id) {
             buf.mirror.saw_tick(tick);
             buf.meta.modified = modified;
             buf.meta.eol = eol.unwrap_or(buf.meta.eol);
+            buf.meta.stamp = stamp.or(buf.meta.stamp);
+            buf.note_disk();
         }
+    }
+
+    /// The file of this buffer was looked at: it holds `text`, and had this stamp. `merged` with a buffer that has
+    /// unsaved text.
+    pub fn looked(&mut self, id: BufId, stamp: Stamp, text: Snapshot, merged: bool) {
+        if let Some(buf) = self.all.get_mut(&id) {
+            buf.disk = Some((Some(stamp), text));
+            buf.merged = merged;
+        }
+    }
+
+    /// Whole mirrors, with where their files are.
+    pub fn mirrored(&self) -> impl Iterator<Item = (BufId, &Path)> {
+        self.all.iter().filter(|(_, b)| b.ready()).filter_map(|(id, b)| Some((*id, b.real.as_deref()?)))
     }
 
     /// The attachment ended, the buffer did not.

@@ -4,22 +4,13 @@
 //!
 //! Positions are Neovim's: zero-based lines, byte columns of Neovim's line, ends exclusive. An edit is either of whole
 //! lines, `(l, 0)` to `(m, 0)` with zero or more complete `"line\n"` pieces, or inside one line. New text breaks lines at
-//! LF only and holds NUL as U+0000. A buffer without any line counts as one empty line, which an edit then replaces.
-
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
+//! LF only, holds NUL as U+0000 and is escaped as a rope's (see `text`). A buffer without any line counts as one empty line, which an edit then replaces.
 
 use lsp_types::{Position, Range, TextEdit};
-use ropey::Rope;
-use similar::{Algorithm, DiffOp};
 
+use crate::workspace::lines::{changes, flat, split};
 use crate::workspace::text::{self, Snapshot};
 
-/// How long the line diff may look for the smallest change before it takes a larger one. The result is right either
-/// way; this is the one place of the room that reads a clock, because `similar` wants a moment.
-const DEADLINE: Duration = Duration::from_millis(50);
-/// Above this many differing lines on both sides together, the middle is replaced as one block.
-const DIFF_LINES: usize = 200_000;
 /// A replacement of so many lines by as many is refined line by line.
 const REFINE_LINES: usize = 64;
 
@@ -33,59 +24,9 @@ pub fn edits(old: &Snapshot, new: &Snapshot) -> Vec<TextEdit> {
     }
     let (old_text, new_text) = (flat(&old.rope), flat(&new.rope));
     let (old_lines, new_lines) = (split(&old_text), split(&new_text));
-    let prefix = old_lines.iter().zip(&new_lines).take_while(|(a, b)| a == b).count();
-    let (old_rest, new_rest) = (&old_lines[prefix..], &new_lines[prefix..]);
-    let suffix = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
-    let old_mid = &old_rest[..old_rest.len() - suffix];
-    let new_mid = &new_rest[..new_rest.len() - suffix];
     let mut out = Vec::new();
-    for (o, n) in changes(old_mid, new_mid) {
-        push_change(&mut out, prefix + o.start, &old_mid[o], &new_mid[n]);
-    }
-    out
-}
-
-fn flat(rope: &Rope) -> String {
-    rope.chunks().collect()
-}
-
-fn split(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
-}
-
-type Span = std::ops::Range<usize>;
-
-/// Differing spans of both lists, ascending.
-fn changes(old: &[&str], new: &[&str]) -> Vec<(Span, Span)> {
-    if old.is_empty() || new.is_empty() || old.len() + new.len() > DIFF_LINES {
-        return vec![(0..old.len(), 0..new.len())];
-    }
-    let mut ids = HashMap::new();
-    let mut number = |lines: &[&str]| -> Vec<usize> {
-        lines
-            .iter()
-            .map(|l| {
-                let next = ids.len();
-                *ids.entry((*l).to_owned()).or_insert(next)
-            })
-            .collect()
-    };
-    let (old, new) = (number(old), number(new));
-    let deadline = Some(Instant::now() + DEADLINE);
-    let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
-    // Only what it says is equal is taken from it: next to a deletion, an insertion may name a wrong old line.
-    let equal = ops.into_iter().filter(|op| matches!(op, DiffOp::Equal { .. }));
-    let (mut out, mut o, mut n) = (Vec::new(), 0, 0);
-    for (eo, en) in
-        equal.map(|op| (op.old_range(), op.new_range())).chain([(old.len()..old.len(), new.len()..new.len())])
-    {
-        if eo.start < o || en.start < n || old[eo.clone()] != new[en.clone()] {
-            return vec![(0..old.len(), 0..new.len())];
-        }
-        if o < eo.start || n < en.start {
-            out.push((o..eo.start, n..en.start));
-        }
-        (o, n) = (eo.end, en.end);
+    for (o, n) in changes(&old_lines, &new_lines) {
+        push_change(&mut out, o.start, &old_lines[o.clone()], &new_lines[n]);
     }
     out
 }
@@ -109,7 +50,7 @@ fn clip(n: usize) -> u32 {
 }
 
 fn whole(first: usize, last: usize, new: &str) -> TextEdit {
-    edit((first, 0), (last, 0), text::to_wire(Rope::from_str(new).slice(..)).text)
+    edit((first, 0), (last, 0), new.to_owned())
 }
 
 /// One line becomes one line: only what differs, at character boundaries.
@@ -122,8 +63,7 @@ fn within(line: usize, old: &str, new: &str) -> Option<TextEdit> {
     let (prefix, suffix) =
         if text::has_escapes(old) || text::has_escapes(new) { (0, 0) } else { common(old, new) };
     let (from, to) = (text::nvim_col(old, prefix), text::nvim_col(old, old.len() - suffix));
-    let new = text::to_wire(Rope::from_str(&new[prefix..new.len() - suffix]).slice(..)).text;
-    Some(edit((line, from), (line, to), new))
+    Some(edit((line, from), (line, to), new[prefix..new.len() - suffix].to_owned()))
 }
 
 /// Bytes of the common prefix and of the common suffix behind it.
@@ -144,9 +84,7 @@ pub fn apply(old: &Snapshot, edits: &[TextEdit], eol: bool, empty: bool) -> Snap
     if lines.is_empty() {
         lines.push(Vec::new());
     }
-    let neovim = |s: &str| -> Vec<Vec<u8>> {
-        s.split('\n').map(|l| l.bytes().map(|b| if b == 0 { b'\n' } else { b }).collect()).collect()
-    };
+    let neovim = |s: &str| -> Vec<Vec<u8>> { s.split('\n').map(text::line_bytes).collect() };
     for e in edits.iter().rev() {
         let (s, t) = (e.range.start, e.range.end);
         let mut new = neovim(&e.new_text);
@@ -164,7 +102,7 @@ pub fn apply(old: &Snapshot, edits: &[TextEdit], eol: bool, empty: bool) -> Snap
         assert!(lines.iter().all(Vec::is_empty) && lines.len() <= 1);
         lines.clear();
     }
-    Snapshot { rope: Rope::from_str(&text::from_lines(&lines)), eol }
+    Snapshot { rope: ropey::Rope::from_str(&text::from_lines(&lines)), eol }
 }
 
 #[cfg(test)]

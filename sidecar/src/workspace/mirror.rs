@@ -11,9 +11,16 @@ use ropey::Rope;
 
 use crate::workspace::text;
 
-/// An event does not fit the text: something was missed, and the mirror must be filled again.
+/// Why the text is not known any more after an event: the mirror must be filled again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Desync;
+pub enum Lost {
+    /// The event does not fit the text: something was missed.
+    Misfit,
+    /// The event has two meanings, and only a slice tells which it is. What is left is one empty line, as the editor
+    /// shows also a buffer without any. Or lines came to one empty line: `:append` and `:diffput` take that away without
+    /// an event, `O` does not.
+    InDoubt,
+}
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -26,9 +33,6 @@ pub struct Mirror {
     complete: bool,
     /// In the middle of a change that comes in several events.
     partial: bool,
-    /// The text before a preview (`inccommand`) began; served until the preview is undone or a tick comes. Neovim
-    /// sends previews without a tick and takes them back by itself.
-    before_preview: Option<Rope>,
 }
 
 impl Mirror {
@@ -39,7 +43,7 @@ impl Mirror {
 
     /// The text to serve; a prefix while not [`Self::ready`]. Cloning it is O(1).
     pub fn rope(&self) -> &Rope {
-        self.before_preview.as_ref().unwrap_or(&self.rope)
+        &self.rope
     }
 
     /// Number of lines known; the next slice begins here.
@@ -57,7 +61,10 @@ impl Mirror {
         self.tick = self.tick.max(tick);
     }
 
-    /// Lines `[first, last)` became `lines`; no `last` means to the end, no `tick` a preview.
+    /// Lines `[first, last)` became `lines`; no `last` means to the end. After an error nothing is known but the tick.
+    ///
+    /// No `tick` means a preview ('inccommand'). Neovim takes it back before anything else happens, and sends no event for
+    /// that: it says nothing of the text.
     pub fn lines(
         &mut self,
         tick: Option<u64>,
@@ -65,28 +72,23 @@ impl Mirror {
         last: Option<usize>,
         lines: &[Vec<u8>],
         more: bool,
-    ) -> Result<(), Desync> {
-        match tick {
-            Some(tick) => {
-                self.saw_tick(tick);
-                self.before_preview = None;
-            }
-            None if self.before_preview.is_none() => self.before_preview = Some(self.rope.clone()),
-            None => {}
-        }
+    ) -> Result<(), Lost> {
+        let Some(tick) = tick else { return Ok(()) };
+        self.saw_tick(tick);
         self.partial = more;
-        if self.complete {
-            self.splice_whole(first, last, lines)?
+        let spliced = if self.complete {
+            self.splice_whole(first, last, lines)
         } else {
-            self.splice_prefix(first, last, lines)
+            self.splice_prefix(first, last, lines);
+            Ok(())
+        };
+        if spliced.is_err() {
+            *self = Self { tick: self.tick, ..Self::default() };
         }
-        if self.before_preview.as_ref().is_some_and(|b| *b == self.rope) {
-            self.before_preview = None;
-        }
-        Ok(())
+        spliced
     }
 
-    fn splice_whole(&mut self, first: usize, last: Option<usize>, lines: &[Vec<u8>]) -> Result<(), Desync> {
+    fn splice_whole(&mut self, first: usize, last: Option<usize>, lines: &[Vec<u8>]) -> Result<(), Lost> {
         if self.known() == 0 {
             // Neovim shows a buffer without lines as one empty line, and its events count that one.
             self.rope = Rope::from_str("\n");
@@ -94,10 +96,11 @@ impl Mirror {
         let known = self.known();
         let last = last.unwrap_or(known);
         if first > last || last > known {
-            return Err(Desync);
+            return Err(Lost::Misfit);
         }
+        let inserted = first == last && self.rope == "\n";
         self.splice(first, last, lines);
-        Ok(())
+        if inserted || self.rope == "\n" { Err(Lost::InDoubt) } else { Ok(()) }
     }
 
     fn splice_prefix(&mut self, first: usize, last: Option<usize>, lines: &[Vec<u8>]) {
@@ -124,7 +127,6 @@ impl Mirror {
     /// wins: the rest is then unknown again.
     pub fn slice(&mut self, tick: u64, start: usize, total: usize, lines: &[Vec<u8>], empty: bool) {
         self.saw_tick(tick);
-        self.before_preview = None;
         let (lines, total) = if empty { (&[][..], 0) } else { (lines, total) };
         let known = self.known();
         if start > known {

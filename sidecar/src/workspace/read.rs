@@ -2,24 +2,22 @@
 //!
 //! Owns the stages of a read. It never calls the editor. Called by the room.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::effect::{DiskCmd, Effect};
-use crate::event::{DiskError, DiskResult, PathKind};
+use crate::event::{DiskError, DiskResult, PathKind, Resolved, Stamp};
 use crate::model::{OpId, SessionKey};
 use crate::reply::Reply;
-use crate::workspace::bufs::Open;
-use crate::workspace::seen::Version;
+use crate::workspace::bufs::{Buf, Open};
+use crate::workspace::lines::Span;
 use crate::workspace::text::Snapshot;
 use crate::workspace::{Op, READ_CAP, Workspace, content, refusal, unexpected};
 
 /// What a read waits for.
 #[derive(Debug, PartialEq, Eq)]
 enum Stage {
-    /// Where the path leads.
-    Resolving,
     /// An earlier write, or a mirror that fills.
-    Waiting { real: PathBuf, kind: PathKind },
+    Waiting { real: PathBuf, kind: PathKind, stamp: Option<Stamp> },
     /// The disk's text.
     Reading { real: PathBuf },
 }
@@ -38,20 +36,17 @@ pub struct ReadOp {
 }
 
 impl ReadOp {
-    /// As the agent named it.
-    pub fn path(&self) -> &std::path::Path {
-        &self.path
-    }
-
-    /// A read that has just come in.
+    /// A read whose path has been let in: `path` as the agent named it, `found` where that leads.
     pub fn new(
         session: SessionKey,
         path: PathBuf,
+        found: Resolved,
         line: Option<u64>,
         limit: Option<u64>,
         reply: Reply,
     ) -> Self {
-        Self { session, reply, path, line, limit, stage: Stage::Resolving }
+        let stage = Stage::Waiting { real: found.real, kind: found.kind, stamp: found.stamp };
+        Self { session, reply, path, line, limit, stage }
     }
 
     /// It is to be tried again when something moves.
@@ -59,42 +54,50 @@ impl ReadOp {
         matches!(self.stage, Stage::Waiting { .. })
     }
 
-    fn lines(&self, text: &Snapshot) -> String {
+    /// It asks for the whole file.
+    fn is_whole(&self) -> bool {
+        self.line.unwrap_or(1) <= 1 && self.limit.is_none()
+    }
+
+    /// Zero-based lines that are asked for, end exclusive, as far as there are any.
+    fn span(&self, text: &Snapshot) -> Span {
         let index = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let first = index(self.line.unwrap_or(1).saturating_sub(1));
         let last = self.limit.map_or(usize::MAX, |n| first.saturating_add(index(n)));
-        text.wire_lines(first, last).text
+        first.min(text.lines())..last.min(text.lines())
     }
 }
 
 impl Workspace {
-    pub(super) fn read_disk(
-        &mut self,
-        id: OpId,
-        mut op: Box<ReadOp>,
-        result: DiskResult,
-        out: &mut Vec<Effect>,
-    ) {
-        let error = match (std::mem::replace(&mut op.stage, Stage::Resolving), result) {
-            (Stage::Resolving, DiskResult::Resolved(Ok(found))) => {
-                if self.roots.contains(&op.session, &found.real) {
-                    op.stage = Stage::Waiting { real: found.real, kind: found.kind };
-                    self.ops.insert(id, Op::Read(op));
-                    return;
-                }
-                refusal::outside(&op.path, self.roots.of(&op.session))
-            }
-            (Stage::Resolving, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
-            (Stage::Reading { real }, DiskResult::Text(Ok(text))) => {
-                let text = Snapshot::from_wire(&text.text);
-                let answer = content(&op.lines(&text));
-                self.seen.record(&op.session, &real, Version::Text(text));
-                out.push(Effect::Answer(op.reply, answer));
+    fn serve(&mut self, op: ReadOp, real: &Path, text: Snapshot, out: &mut Vec<Effect>) {
+        let span = op.span(&text);
+        let answer = content(&text.wire_lines(span.start, span.end).text);
+        self.known.served(&op.session, real, text, span);
+        out.push(Effect::Answer(op.reply, answer));
+    }
+
+    pub(super) fn read_disk(&mut self, id: OpId, op: Box<ReadOp>, result: DiskResult, out: &mut Vec<Effect>) {
+        let error = match (&op.stage, result) {
+            (Stage::Waiting { .. }, _) => {
+                self.ops.insert(id, Op::Read(op));
                 return;
+            }
+            (Stage::Reading { real }, DiskResult::Text(Ok(text))) => {
+                let real = real.clone();
+                return self.serve(*op, &real, Snapshot::from_bytes(&text.text), out);
             }
             (Stage::Reading { real }, DiskResult::Text(Err(e))) => {
                 if e == DiskError::NotFound {
-                    self.seen.record(&op.session, &real, Version::Missing);
+                    self.known.missing(&op.session, real);
+                }
+                let open = match self.bufs.open(real) {
+                    Open::Ready(buf) => self.bufs.ready(buf).map(Buf::snapshot),
+                    _ => None,
+                };
+                if let Some(text) = open {
+                    // The file changed into something that cannot be read; the editor still shows this.
+                    let real = real.clone();
+                    return self.serve(*op, &real, text, out);
                 }
                 refusal::disk(&op.path, &e)
             }
@@ -105,7 +108,7 @@ impl Workspace {
 
     /// Goes on, if nothing stands in the way any more. Returns whether it did.
     pub(super) fn read_step(&mut self, id: OpId, mut op: Box<ReadOp>, out: &mut Vec<Effect>) -> bool {
-        let Stage::Waiting { real, kind } = &op.stage else {
+        let Stage::Waiting { real, kind, stamp } = &op.stage else {
             self.ops.insert(id, Op::Read(op));
             return false;
         };
@@ -122,14 +125,30 @@ impl Workspace {
                 return false;
             }
             Open::Ready(buf) => {
-                if let Some(buf) = self.bufs.ready(buf) {
-                    let text = buf.snapshot();
-                    let answer = content(&op.lines(&text));
-                    self.seen.record(&op.session, real, Version::Text(text));
-                    out.push(Effect::Answer(op.reply, answer));
+                let (real, stamp) = (real.clone(), *stamp);
+                let Some(b) = self.bufs.ready(buf) else {
+                    out.push(Effect::Answer(op.reply, Err(refusal::unavailable(&op.path))));
                     return true;
+                };
+                let (text, modified, encodings) = (b.snapshot(), b.unsaved(), b.encodings());
+                if stamp.is_some() && b.meta.stamp.is_some() && stamp != b.meta.stamp {
+                    // The file changed and the editor has not noticed. What it will show is served at once.
+                    self.follow(buf, out);
+                    if !modified {
+                        out.push(Effect::Disk(
+                            id,
+                            DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings },
+                        ));
+                        op.stage = Stage::Reading { real };
+                        self.ops.insert(id, Op::Read(op));
+                        return true;
+                    }
                 }
-                refusal::unavailable(&op.path)
+                if op.is_whole() {
+                    self.given.record(&op.session, &real, text.clone());
+                }
+                self.serve(*op, &real, text, out);
+                return true;
             }
             Open::TooLarge(bytes) => refusal::buf_too_large(&op.path, bytes, self.bufs.max_bytes()),
             Open::Unavailable => refusal::unavailable(&op.path),
@@ -139,7 +158,14 @@ impl Workspace {
                 // What was missing when the path was resolved may have been written by a write ahead of this read.
                 PathKind::File | PathKind::Missing => {
                     let real = real.clone();
-                    out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP }));
+                    out.push(Effect::Disk(
+                        id,
+                        DiskCmd::Read {
+                            real: real.clone(),
+                            cap: READ_CAP,
+                            encodings: self.encodings.clone(),
+                        },
+                    ));
                     op.stage = Stage::Reading { real };
                     self.ops.insert(id, Op::Read(op));
                     return true;

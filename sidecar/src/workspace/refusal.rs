@@ -17,6 +17,13 @@ pub const SAVES_UNSAVED: &str = "Saving it also writes your own unsaved lines.";
 /// For a person, with a question about a file that no buffer holds.
 pub const NOT_OPEN: &str = "It is not open here: it is written to the disk, and `u` cannot take it back.";
 
+/// For a person, with a question about a path where nothing is.
+pub const ASKED_MISSING: &str = "There is no such file.";
+/// For a person, with a question about a file that may hold secrets.
+pub const SECRET: &str = "The setting `ask_read` names it as a file that may hold secrets.";
+/// The same rule, to go on after a path.
+pub const SECRET_RULE: &str = "is a file that may hold secrets (setting `ask_read`)";
+
 /// Paths may hold newlines and worse; messages are one line.
 fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
@@ -38,16 +45,51 @@ pub fn missing(path: &Path) -> RpcError {
     }
 }
 
-/// The root rule.
-pub fn outside(path: &Path, roots: &[std::path::PathBuf]) -> RpcError {
+fn listed(roots: &[&Path]) -> String {
     let roots = roots.iter().map(|r| shown(r)).collect::<Vec<_>>().join(", ");
-    let message = format!(
-        "{} is outside the session's folder ({}); only files below it may be read or written. \
-         Start a session in the folder that holds the file",
+    if roots.is_empty() { "none".to_owned() } else { roots }
+}
+
+/// The root rule.
+pub fn outside(path: &Path, roots: &[&Path]) -> RpcError {
+    internal(format!(
+        "{} {}; only files below them may be read or written. The setting `roots` adds a folder",
         shown(path),
-        if roots.is_empty() { "none" } else { &roots }
-    );
-    internal(message)
+        outside_rule(roots)
+    ))
+}
+
+/// The root rule, to go on after a path.
+pub fn outside_rule(roots: &[&Path]) -> String {
+    format!("is outside the session's folders ({})", listed(roots))
+}
+
+/// For a person, with a question about a path outside.
+pub fn asked_outside(roots: &[&Path]) -> String {
+    format!("It {}.", outside_rule(roots))
+}
+
+/// For a person, with a question about a path that leads elsewhere than its name says.
+pub fn asked_as(told: &Path) -> String {
+    format!("The agent named it {}.", shown(told))
+}
+
+/// A person said no to a path. `why` is the rule by which it was asked about, to go on after the path.
+pub fn access_rejected(path: &Path, why: &str, for_session: bool) -> RpcError {
+    let how_long = if for_session { "for this session" } else { "for this turn" };
+    internal(format!(
+        "{} {why}, and the user rejected access to it {how_long}; do not try it again",
+        shown(path)
+    ))
+}
+
+/// A folder that may only be read.
+pub fn read_only(path: &Path, root: &Path) -> RpcError {
+    internal(format!(
+        "{} is in {}, which this session may only read; nothing was written",
+        shown(path),
+        shown(root)
+    ))
 }
 
 /// Not a file.
@@ -84,7 +126,13 @@ pub fn disk(path: &Path, error: &DiskError) -> RpcError {
         DiskError::Binary => {
             internal(format!("{p} is a binary file (it holds NUL bytes); only text is served"))
         }
-        DiskError::NotUtf8 => internal(format!("{p} is not UTF-8; other encodings are not supported yet")),
+        DiskError::Undecodable => {
+            internal(format!("{p} is in none of the encodings that Neovim would try ('fileencodings')"))
+        }
+        DiskError::Unencodable { what, encoding } => internal(format!(
+            "{p} is in the encoding {encoding}, which has no {what:?}; nothing was written. Write it without that \
+             character, or let a person change the file's encoding"
+        )),
         DiskError::TooLarge { size, cap } => internal(format!(
             "{p} is too large: {size} bytes, and at most {cap} are read; use a command that reads a part of it"
         )),
@@ -92,47 +140,11 @@ pub fn disk(path: &Path, error: &DiskError) -> RpcError {
     }
 }
 
-/// The live text is not what the session knows.
-pub fn changed(path: &Path) -> RpcError {
-    internal(format!(
-        "the text of {} has changed since this session last read or wrote it; nothing was written. \
-         Read the file again and make the change to the new text",
-        shown(path)
-    ))
-}
-
-/// The file is gone since the session read it.
-pub fn gone(path: &Path) -> RpcError {
-    internal(format!(
-        "{} no longer exists, but it did when this session last read it; nothing was written. \
-         Read the file again to find out, then write it anew",
-        shown(path)
-    ))
-}
-
-/// Unsaved text that the session has never read.
-pub fn unread(path: &Path) -> RpcError {
-    internal(format!(
-        "{} has unsaved changes in the editor that this session has not read; nothing was written. \
-         Read the file, then write it",
-        shown(path)
-    ))
-}
-
 /// The text moved on between the question and the answer.
 pub fn changed_meanwhile(path: &Path) -> RpcError {
     internal(format!(
         "the text of {} changed while this write waited; nothing was written. \
          Read the file again and make the change to the new text",
-        shown(path)
-    ))
-}
-
-/// Another encoding.
-pub fn encoding(path: &Path, encoding: &str) -> RpcError {
-    internal(format!(
-        "{} is open in the encoding {encoding}; only UTF-8 can be written, other encodings are not supported yet. \
-         In Neovim, `:set fileencoding=utf-8` changes it",
         shown(path)
     ))
 }

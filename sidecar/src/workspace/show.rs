@@ -57,6 +57,7 @@ impl ShowOp {
             old,
             new: proposal.text,
             note: proposal.note,
+            merge: None,
         }))
     }
 
@@ -88,7 +89,7 @@ impl Workspace {
             }
         };
         self.ops.insert(id, Op::Show(op));
-        out.push(Effect::Disk(id, DiskCmd::Resolve { path }));
+        out.push(Effect::Disk(id, DiskCmd::Resolve { path, twins: Vec::new() }));
     }
 
     pub(super) fn show_disk(
@@ -107,10 +108,12 @@ impl Workspace {
                 }
                 op.alone("the file is outside the session's folder")
             }
-            (Stage::Reading, DiskResult::Text(Ok(text))) => op.located(None, &text.text),
+            (Stage::Reading, DiskResult::Text(Ok(text))) => {
+                op.located(None, &String::from_utf8_lossy(&text.text))
+            }
             (Stage::Reading, DiskResult::Text(Err(DiskError::NotFound))) => op.located(None, ""),
             (_, DiskResult::Text(Err(DiskError::Binary))) => op.alone("the file is binary"),
-            (_, DiskResult::Text(Err(DiskError::NotUtf8))) => op.alone("the file is not UTF-8"),
+            (_, DiskResult::Text(Err(DiskError::Undecodable))) => op.alone("the file is not UTF-8"),
             (_, DiskResult::Text(Err(DiskError::TooLarge { .. }))) => op.alone("the file is too large"),
             _ => op.alone("the file cannot be read"),
         };
@@ -139,7 +142,10 @@ impl Workspace {
             (Open::Unavailable, _) => op.alone("its buffer cannot be read"),
             (Open::No, PathKind::Dir | PathKind::Special) => op.alone("its path is no regular file"),
             (Open::No, _) => {
-                out.push(Effect::Disk(id, DiskCmd::Read { real: real.clone(), cap: READ_CAP }));
+                out.push(Effect::Disk(
+                    id,
+                    DiskCmd::Read { real: real.clone(), cap: READ_CAP, encodings: Vec::new() },
+                ));
                 op.stage = Stage::Reading;
                 self.ops.insert(id, Op::Show(op));
                 return true;

@@ -11,10 +11,14 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::effect::{EditCall, NvimCmd};
-use crate::event::{DiskText, PathKind, Resolved};
+use crate::event::{DiskText, Form, PathKind, Resolved, Stamp};
+use crate::reply::Reply;
 
+mod admitting;
 mod attaching;
 mod diffs;
+mod following;
+mod merging;
 mod reading;
 mod writing;
 mod writing_odd;
@@ -37,12 +41,18 @@ struct Desk {
     held: Option<VecDeque<(OpId, DiskCmd)>>,
     edits: VecDeque<EditCall>,
     asked: VecDeque<OpId>,
+    swap: Option<crate::event::SwapOwner>,
     answers: (mpsc::UnboundedSender<crate::reply::Answer>, mpsc::UnboundedReceiver<crate::reply::Answer>),
     calls: u32,
 }
 
 fn text(text: &str) -> DiskText {
-    DiskText { text: text.into(), crlf: false, bom: false }
+    DiskText { text: text.into(), form: Form::default(), stamp: stamp(1) }
+}
+
+/// The `n`th stamp that a file had.
+fn stamp(n: i64) -> Stamp {
+    Stamp { sec: n, ..Stamp::default() }
 }
 
 fn lines_of(text: &str) -> Vec<Vec<u8>> {
@@ -55,7 +65,7 @@ impl Desk {
     /// One session, `s`, whose root is `/p`.
     fn new() -> Self {
         let session = SessionKey::new("s");
-        let mut ws = Workspace::new(1000);
+        let mut ws = Workspace::new(&Hello { max_buf_bytes: 1000, ..Hello::default() });
         assert!(ws.add_root(&session, "/p".into()).is_empty());
         Self {
             ws,
@@ -67,18 +77,21 @@ impl Desk {
             held: None,
             edits: VecDeque::new(),
             asked: VecDeque::new(),
+            swap: None,
             answers: mpsc::unbounded_channel(),
             calls: 0,
         }
     }
 
     fn file(&mut self, path: &str, content: &str) -> &mut Self {
-        self.files.insert(path.into(), Ok(text(content)));
+        let before = self.files.get(Path::new(path)).and_then(|f| Some(f.as_ref().ok()?.stamp.sec));
+        let stamp = stamp(before.unwrap_or(0) + 1);
+        self.files.insert(path.into(), Ok(DiskText { stamp, ..text(content) }));
         self
     }
 
     fn on_disk(&self, path: &str) -> &str {
-        &self.files[Path::new(path)].as_ref().unwrap().text
+        std::str::from_utf8(&self.files[Path::new(path)].as_ref().unwrap().text).unwrap()
     }
 
     /// Loads a buffer, and answers all the room asks about it.
@@ -101,6 +114,7 @@ impl Desk {
             fileformat: "unix".into(),
             eol: content.is_empty() || content.ends_with('\n'),
             bytes: content.len() as u64,
+            stamp: self.files.get(Path::new(path)).and_then(|f| Some(f.as_ref().ok()?.stamp)),
             ..BufMeta::default()
         };
         self.meta(buf, |_| ())
@@ -177,8 +191,13 @@ impl Desk {
         let call = self.edit_without_answer();
         let p = self.bufs.get_mut(&call.buf.0).unwrap();
         p.tick += 1;
-        let tick = p.tick;
-        self.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false })
+        let (tick, name) = (p.tick, PathBuf::from(&p.meta.name));
+        let stamp = match call.save {
+            true => self.files.get(&name).map(|f| f.as_ref().unwrap().stamp),
+            false => call.disk,
+        };
+        let modified = !call.save && call.clean.is_none();
+        self.outcome(call.op, EditOutcome::Done { tick, saved: call.save, modified, stamp })
     }
 
     fn edit_without_answer(&mut self) -> EditCall {
@@ -188,13 +207,13 @@ impl Desk {
         for e in call.edits.iter().rev() {
             let (s, t) = (e.range.start, e.range.end);
             let (first, last) = (s.line as usize, t.line as usize);
-            let new = e.new_text.replace('\0', "\n");
+            let raw = |text: &str| text::line_bytes(text);
             if e.new_text.ends_with('\n') || first != last {
-                let lines = lines_of(&e.new_text);
+                let lines = e.new_text.split_inclusive('\n').map(|l| raw(l.trim_end_matches('\n'))).collect();
                 self.change_bytes(buf, first, last, lines);
             } else {
                 let mut line = self.bufs[&buf].lines[first].clone();
-                line.splice(s.character as usize..t.character as usize, new.bytes());
+                line.splice(s.character as usize..t.character as usize, raw(&e.new_text));
                 self.change_bytes(buf, first, first + 1, vec![line]);
             }
         }
@@ -203,7 +222,11 @@ impl Desk {
         if let Ok(file) = self.files.entry(p.meta.name.clone().into()).or_insert(Ok(text(""))) {
             let lines: Vec<_> =
                 p.lines.iter().map(|l| String::from_utf8_lossy(l).replace('\n', "\0")).collect();
-            file.text = lines.join("\n") + if call.eol && !lines.is_empty() { "\n" } else { "" };
+            if call.save {
+                let text = lines.join("\n") + if call.eol && !lines.is_empty() { "\n" } else { "" };
+                file.text = text.into_bytes();
+                file.stamp.sec += 1;
+            }
         }
         call
     }
@@ -236,7 +259,8 @@ impl Desk {
 
     fn verdict(&mut self, allow: bool) -> String {
         let op = self.asked.pop_front().expect("a question");
-        let effects = self.ws.decide(op, allow);
+        let verdict = if allow { Verdict::Allow } else { Verdict::Reject };
+        let effects = self.ws.decide(op, verdict);
         self.take(effects)
     }
 
@@ -293,15 +317,23 @@ impl Desk {
                 Effect::AskWrite(ask) => {
                     self.asked.push_back(ask.op);
                     self.log += &format!(
-                        "ask {} {:?} -> {:?}{}{}\n",
+                        "ask {} {:?} -> {:?}{}{}{}\n{}",
                         ask.path.display(),
                         ask.live,
                         ask.content,
                         ask.buf.map(|b| format!(" in buf {}", b.0)).unwrap_or_default(),
                         if ask.saves_unsaved { ", saves unsaved lines" } else { "" },
+                        ask.merge.map(|m| format!(", conflicts {:?}", m.conflicts)).unwrap_or_default(),
+                        ask.notes.iter().map(|n| format!("  note: {n}\n")).collect::<String>(),
                     );
                 }
                 Effect::Nvim(cmd) => self.nvim(cmd),
+                Effect::AskAccess(ask) => {
+                    self.asked.push_back(ask.op);
+                    let verb = if ask.write { "write" } else { "read" };
+                    self.log += &format!("access: {verb} {:?}? {}\n", ask.path, ask.notes.join(" | "));
+                }
+                Effect::Told { text, .. } => self.log += &format!("told {text}\n"),
                 Effect::AskWithdrawn { .. } => self.log += "question withdrawn\n",
                 other => panic!("{other:?}"),
             }
@@ -311,6 +343,8 @@ impl Desk {
     fn nvim(&mut self, cmd: NvimCmd) {
         self.log += &match cmd {
             NvimCmd::Attach { buf } => format!("attach {}\n", buf.0),
+            NvimCmd::Unsaved { buf, .. } => format!("unsaved {}\n", buf.0),
+            NvimCmd::Unfollow { buf } => format!("unfollow {}\n", buf.0),
             NvimCmd::Detach { buf } => format!("detach {}\n", buf.0),
             NvimCmd::Slice { buf, start, later } => {
                 format!("slice {} from {start}{}\n", buf.0, if later { " later" } else { "" })
@@ -324,13 +358,14 @@ impl Desk {
                         format!(" {}:{}-{}:{}={:?}", s.line, s.character, t.line, t.character, e.new_text)
                     })
                     .collect();
-                assert!(call.save);
                 let line = format!(
-                    "edit {}{}{}{}\n",
+                    "edit {}{}{}{}{}{}\n",
                     call.buf.0,
                     edits.concat(),
                     if call.eol { "" } else { " noeol" },
-                    if call.empty { " empty" } else { "" }
+                    if call.empty { " empty" } else { "" },
+                    if call.save { "" } else { " unsaved" },
+                    if call.clean.is_some() { " clean" } else { "" },
                 );
                 self.edits.push_back(call);
                 line
@@ -354,7 +389,7 @@ impl Desk {
 
     fn disk_now(&mut self, op: OpId, cmd: DiskCmd) -> Vec<Effect> {
         let result = match cmd {
-            DiskCmd::Resolve { path } => {
+            DiskCmd::Resolve { path, .. } => {
                 let link =
                     self.links.iter().find_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)));
                 let real = link.map_or(path, |p| p.components().collect());
@@ -364,22 +399,26 @@ impl Desk {
                     Some(_) => PathKind::File,
                     None => PathKind::Missing,
                 };
-                DiskResult::Resolved(Ok(Resolved { real, kind }))
+                let stamp = self.files.get(&real).and_then(|f| Some(f.as_ref().ok()?.stamp));
+                DiskResult::Resolved(Ok(Resolved { real, kind, stamp }))
             }
             DiskCmd::Read { real, .. } => {
                 DiskResult::Text(self.files.get(&real).cloned().unwrap_or(Err(DiskError::NotFound)))
             }
-            DiskCmd::Write { real, text, crlf, bom, expect } => {
-                let now = self.files.get(&real).map(|f| f.as_ref().unwrap().text.clone());
+            DiskCmd::Swap { .. } => DiskResult::Swap(self.swap),
+            DiskCmd::Write { real, text, form, expect } => {
+                let now = self.files.get(&real).map(|f| f.as_ref().unwrap().stamp);
                 if now == expect {
                     self.log += &format!(
-                        "write {} {text:?}{}{}\n",
+                        "write {} {:?}{}{}\n",
                         real.display(),
-                        if crlf { " crlf" } else { "" },
-                        if bom { " bom" } else { "" }
+                        String::from_utf8_lossy(&text),
+                        if form.crlf { " crlf" } else { "" },
+                        if form.bom { " bom" } else { "" }
                     );
-                    self.files.insert(real, Ok(DiskText { text, crlf, bom }));
-                    DiskResult::Written(Ok(()))
+                    let stamp = stamp(now.map_or(1, |s| s.sec + 1));
+                    self.files.insert(real, Ok(DiskText { text, form, stamp }));
+                    DiskResult::Written(Ok(stamp))
                 } else {
                     DiskResult::Stale
                 }

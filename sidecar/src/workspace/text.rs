@@ -67,6 +67,19 @@ pub fn from_lines(lines: &[Vec<u8>]) -> String {
     out
 }
 
+/// Rope text as bytes: escapes are the bytes they stand for, the rest stays. Of a rope's chunk or of any piece of it.
+pub fn push_raw(out: &mut Vec<u8>, text: &str) {
+    if !may_hold_escapes(text.as_bytes()) {
+        return out.extend_from_slice(text.as_bytes());
+    }
+    for c in text.chars() {
+        match escaped_byte(c) {
+            Some(b) => out.push(b),
+            None => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+}
+
 /// A rope line, without its newline, as Neovim's API takes it.
 pub fn line_bytes(line: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len());
@@ -103,6 +116,11 @@ pub fn rope_col(line: &str, nvim_col: usize) -> usize {
         col = next;
     }
     line.len()
+}
+
+/// Whether this character of a rope stands for one byte that is not UTF-8.
+pub fn is_escape(c: char) -> bool {
+    escaped_byte(c).is_some()
 }
 
 /// Whether a rope line holds escapes.
@@ -156,6 +174,32 @@ impl Snapshot {
             escaped.push('\n');
         }
         Self { rope: Rope::from_str(&escaped), eol }
+    }
+
+    /// Takes text as the disk edge gives it: LF, UTF-8 as far as it is, NUL as NUL.
+    pub fn from_bytes(text: &[u8]) -> Self {
+        let mut escaped = String::with_capacity(text.len() + 1);
+        for chunk in text.utf8_chunks() {
+            push_valid(&mut escaped, chunk.valid(), '\n');
+            push_escaped(&mut escaped, chunk.invalid());
+        }
+        let eol = escaped.is_empty() || escaped.ends_with('\n');
+        if !eol {
+            escaped.push('\n');
+        }
+        Self { rope: Rope::from_str(&escaped), eol }
+    }
+
+    /// The text in the form that [`Self::from_bytes`] takes.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.rope.len_bytes());
+        for chunk in self.rope.chunks() {
+            push_raw(&mut out, chunk);
+        }
+        if !self.eol && !self.is_empty() {
+            out.pop();
+        }
+        out
     }
 
     /// Number of lines; 0 when there is none at all.

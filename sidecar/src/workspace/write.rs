@@ -1,105 +1,132 @@
-//! `fs/write_text_file`: checked against what the session has seen, asked about, then one edit or one file written.
+//! Changes to files, from where they come to where they land: `fs/write_text_file` of agents, and what changed on disk
+//! under an open buffer.
 //!
-//! Owns the stages of a write. It never forces a text: what lands is what was asked about, on the very text that was
-//! asked about, or nothing. Called by the room. `apply` has the stages after the verdict.
+//! Owns the stages of a change. It never forces a text: what lands was merged with the very text that is there, or a
+//! person decided it, or nothing lands. Called by the room. `write/plan` finds out what shall be, `write/apply` has the
+//! stages after the verdict.
+//!
+//! A change on disk goes the same way as a write, but that the text is on disk already and nobody waits for an answer.
 
 use std::path::{Path, PathBuf};
 
-use crate::effect::{DiskCmd, Effect, NvimCmd, WriteAsk};
-use crate::event::{DiskError, DiskResult, PathKind};
+use crate::effect::{DiskCmd, Effect, NvimCmd, Verdict};
+use crate::event::{DiskError, DiskResult, DiskText, Form, PathKind, Resolved, Save, Stamp, SwapOwner};
 use crate::model::{BufId, OpId, RpcError, SessionKey};
 use crate::reply::Reply;
-use crate::workspace::bufs::{Buf, Open};
-use crate::workspace::seen::Version;
+use crate::workspace::bufs::Open;
+use crate::workspace::known::Belief;
 use crate::workspace::text::Snapshot;
 use crate::workspace::{Op, READ_CAP, Workspace, refusal, unexpected};
 
 mod apply;
+mod plan;
 
-/// How the bytes on disk differ from the text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Bytes {
-    crlf: bool,
-    bom: bool,
-}
+pub use plan::Plan;
 
-/// What was asked about.
+/// Where a change comes from.
 #[derive(Debug)]
-struct Plan {
-    /// The text that is replaced; `None` when there is no file.
-    live: Option<Snapshot>,
-    /// The text that shall be.
-    new: Snapshot,
-    /// Known when the file was read from disk.
-    bytes: Option<Bytes>,
+pub enum Source {
+    /// A request of an agent, with what it wants the file to be.
+    Agent { content: String, reply: Reply },
+    /// The disk, under this buffer.
+    Disk { buf: BufId },
 }
 
-impl Plan {
-    /// Whether this is still the text that was asked about.
-    fn holds(&self, live: Option<&Snapshot>) -> bool {
-        match (&self.live, live) {
-            (Some(asked), Some(live)) => asked == live,
-            // A buffer for a file that does not exist yet.
-            (None, Some(live)) => live.is_empty(),
-            (asked, None) => asked.is_none(),
-        }
-    }
+/// A file that no buffer holds, as it was read.
+#[derive(Clone, Debug, Default)]
+struct Closed {
+    /// `None` when there is no file.
+    disk: Option<(Snapshot, Stamp)>,
+    form: Form,
+    swap: Option<SwapOwner>,
 }
 
-/// What a write waits for.
+/// What a change waits for.
 #[derive(Debug)]
 enum Stage {
-    /// Where the path leads.
-    Resolving,
     /// Its turn, or a mirror that fills.
     Waiting,
-    /// The disk's text.
-    Reading,
+    /// The disk's text; of a file that no buffer holds (`None`), or of this buffer's.
+    Reading(Option<BufId>),
+    /// Whether another Neovim has the file open.
+    Swapping(Closed),
     /// A person, or the session room's verdict.
-    Asking(Plan),
+    Asking(Box<Plan>),
     /// Allowed; a mirror may still have to fill.
-    Approved(Plan),
-    /// The disk's text once more: the buffer that was asked about is closed.
-    Rereading(Plan),
+    Approved(Box<Plan>),
+    /// The disk's text once more: the buffer that was asked about is closed, or the file changed.
+    Rereading(Box<Plan>),
     /// The editor. `eol` was sent along; `announced` counts the buffer's announcements until then.
-    Editing { plan: Plan, buf: BufId, eol: bool, announced: u64 },
+    Editing { plan: Box<Plan>, buf: BufId, eol: bool, announced: u64 },
     /// The end of a mode in which the buffer must not be edited.
-    Busy { plan: Plan, buf: BufId },
+    Busy { plan: Box<Plan>, buf: BufId },
     /// The disk.
-    Writing(Plan),
+    Writing(Box<Plan>),
 }
 
-/// A write on its way.
+/// A change on its way.
 #[derive(Debug)]
 pub struct WriteOp {
+    /// Whose; of a change on disk, the session in which a person is asked about it.
     pub session: SessionKey,
-    pub reply: Reply,
+    source: Source,
+    /// As the agent named it.
     path: PathBuf,
-    content: String,
-    /// Known once resolved.
-    found: Option<(PathBuf, PathKind)>,
+    /// Where it leads, and what was there when that was found out.
+    found: Resolved,
     stage: Stage,
-    /// Edits that came back stale.
+    /// Edits and writes that came back stale.
     tries: u8,
     /// Cancelled while the editor was at it: not tried again.
     cancelled: bool,
+    /// The disk was looked at for this change already.
+    looked: bool,
 }
 
 impl WriteOp {
-    /// As the agent named it.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// A write whose path has been let in: `path` as the agent named it, `found` where that leads.
+    pub fn new(session: SessionKey, path: PathBuf, found: Resolved, content: String, reply: Reply) -> Self {
+        Self::with(session, path, found, Source::Agent { content, reply })
     }
 
-    /// A write that has just come in.
-    pub fn new(session: SessionKey, path: PathBuf, content: String, reply: Reply) -> Self {
-        let stage = Stage::Resolving;
-        Self { session, reply, path, content, found: None, stage, tries: 0, cancelled: false }
+    /// The file at `real`, which this buffer holds, changed on disk.
+    pub fn follow(session: SessionKey, real: PathBuf, buf: BufId) -> Self {
+        let found = Resolved { real: real.clone(), kind: PathKind::File, stamp: None };
+        Self::with(session, real, found, Source::Disk { buf })
     }
 
-    /// Where it goes, once that is known.
-    pub fn real(&self) -> Option<&Path> {
-        self.found.as_ref().map(|(real, _)| real.as_path())
+    fn with(session: SessionKey, path: PathBuf, found: Resolved, source: Source) -> Self {
+        Self {
+            session,
+            source,
+            path,
+            found,
+            stage: Stage::Waiting,
+            tries: 0,
+            cancelled: false,
+            looked: false,
+        }
+    }
+
+    /// The handle of the agent's request, if it is one.
+    pub fn reply(&self) -> Option<&Reply> {
+        match &self.source {
+            Source::Agent { reply, .. } => Some(reply),
+            Source::Disk { .. } => None,
+        }
+    }
+
+    /// The buffer whose file changed on disk, if that is what it is about.
+    pub fn follows(&self) -> Option<BufId> {
+        match self.source {
+            Source::Disk { buf } => Some(buf),
+            Source::Agent { .. } => None,
+        }
+    }
+
+    /// Where it goes.
+    pub fn real(&self) -> &Path {
+        &self.found.real
     }
 
     /// It is to be tried again when something moves.
@@ -107,13 +134,24 @@ impl WriteOp {
         matches!(self.stage, Stage::Waiting | Stage::Approved(_))
     }
 
+    /// What was found out so far counts no more.
+    pub fn begin_again(&mut self) {
+        self.stage = Stage::Waiting;
+    }
+
     /// A question about it is open.
     pub fn is_asking(&self) -> bool {
         matches!(self.stage, Stage::Asking(_))
     }
 
-    fn refuse(self, error: RpcError, out: &mut Vec<Effect>) {
-        out.push(Effect::Answer(self.reply, Err(error)));
+    /// Ends it without a change. Of a change on disk nobody waits for the error.
+    pub fn refuse(self, error: RpcError, out: &mut Vec<Effect>) {
+        match self.source {
+            Source::Agent { reply, .. } => out.push(Effect::Answer(reply, Err(error))),
+            Source::Disk { .. } => {
+                tracing::info!(path = ?self.path, %error.message, "a change on disk is left")
+            }
+        }
     }
 
     fn refuse_disk(self, error: &DiskError, out: &mut Vec<Effect>) {
@@ -122,83 +160,44 @@ impl WriteOp {
     }
 
     fn done(self, out: &mut Vec<Effect>) {
-        out.push(Effect::Answer(self.reply, Ok("{}".into())));
+        if let Source::Agent { reply, .. } = self.source {
+            out.push(Effect::Answer(reply, Ok("{}".into())));
+        }
     }
 
     /// Done, and there is something new on the disk.
     fn written(self, out: &mut Vec<Effect>) {
-        if let Some(real) = self.real() {
-            let data =
-                serde_json::json!({ "session": self.session.to_string(), "path": real.to_string_lossy() });
-            out.push(Effect::Nvim(NvimCmd::UserEvent { name: "BosunFileWritten".to_owned(), data }));
-        }
+        let path = self.real().to_string_lossy();
+        let data = serde_json::json!({ "session": self.session.to_string(), "path": path });
+        out.push(Effect::Nvim(NvimCmd::UserEvent { name: "BosunFileWritten".to_owned(), data }));
         self.done(out);
     }
-
-    /// The content as text of a file with such bytes.
-    fn text(&self, bytes: Bytes) -> Snapshot {
-        let mut text = self.content.as_str();
-        if bytes.bom {
-            text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-        }
-        if bytes.crlf && text.contains("\r\n") {
-            return Snapshot::from_wire(&text.replace("\r\n", "\n"));
-        }
-        Snapshot::from_wire(text)
-    }
-}
-
-/// Why this buffer takes no text of ours, if so.
-fn unwritable(buf: &Buf, path: &Path) -> Option<RpcError> {
-    if !buf.is_utf8() {
-        return Some(refusal::encoding(path, &buf.meta.fileencoding));
-    }
-    buf.snapshot().wire().lossy.then(|| refusal::odd_bytes(path))
 }
 
 impl Workspace {
-    /// Whether the session knows the text that it is about to replace.
-    fn check_base(
-        &self,
-        op: &WriteOp,
-        real: &Path,
-        live: Option<&Snapshot>,
-        unsaved: bool,
-    ) -> Result<(), RpcError> {
-        match (self.seen.latest(&op.session, real), live) {
-            (Some(Version::Text(seen)), Some(live)) if seen == live => Ok(()),
-            (Some(Version::Text(_)), None) => Err(refusal::gone(&op.path)),
-            (Some(Version::Missing), None) => Ok(()),
-            (Some(Version::Missing), Some(live)) if live.is_empty() && !unsaved => Ok(()),
-            (Some(_), Some(_)) => Err(refusal::changed(&op.path)),
-            (None, _) if unsaved => Err(refusal::unread(&op.path)),
-            (None, _) => Ok(()),
-        }
-    }
-
     pub(super) fn write_step(&mut self, id: OpId, mut op: Box<WriteOp>, out: &mut Vec<Effect>) -> bool {
         match std::mem::replace(&mut op.stage, Stage::Waiting) {
             Stage::Waiting => self.write_begin(id, op, out),
             Stage::Approved(plan) => self.write_apply(id, op, plan, out),
             stage => {
-                op.stage = stage;
-                self.ops.insert(id, Op::Write(op));
+                self.write_at(id, op, stage);
                 false
             }
         }
     }
 
+    fn write_at(&mut self, id: OpId, mut op: Box<WriteOp>, stage: Stage) {
+        op.stage = stage;
+        self.ops.insert(id, Op::Write(op));
+    }
+
     /// Finds the live text. The stage is `Waiting`. Returns whether the write went on.
     fn write_begin(&mut self, id: OpId, mut op: Box<WriteOp>, out: &mut Vec<Effect>) -> bool {
-        let Some((real, kind)) = op.found.clone() else {
-            op.refuse(refusal::closed(), out);
-            return true;
-        };
-        let open = if self.behind_a_write(id, &op.session, &real) {
-            Open::Wait(None)
-        } else {
-            self.bufs.open(&real)
-        };
+        let Resolved { real, kind, stamp } = op.found.clone();
+        // A change on disk comes first; it waits for no write, because writes wait for it.
+        let waits = op.follows().is_none()
+            && (self.behind_a_write(id, &op.session, &real) || self.following(|w| w.real() == real));
+        let open = if waits { Open::Wait(None) } else { self.bufs.open(&real) };
         match open {
             Open::Wait(buf) => {
                 if let Some(buf) = buf {
@@ -207,7 +206,32 @@ impl Workspace {
                 self.ops.insert(id, Op::Write(op));
                 return false;
             }
-            Open::Ready(buf) => self.write_ask(id, op, Some(buf), None, None, out),
+            Open::Ready(buf) if op.follows().is_some_and(|b| b == buf) => self.look(id, op, buf, out),
+            Open::Ready(buf) => {
+                let Some(b) = self.bufs.ready(buf) else {
+                    let error = refusal::unavailable(&op.path);
+                    op.refuse(error, out);
+                    return true;
+                };
+                let changed = stamp.is_some() && b.meta.stamp.is_some() && stamp != b.meta.stamp;
+                if changed && !op.looked {
+                    // The file changed and the editor has not noticed: that comes first.
+                    op.looked = true;
+                    self.ops.insert(id, Op::Write(op));
+                    self.follow(buf, out);
+                    return true;
+                }
+                // Without a version that the session has seen, the disk's text is what it knows.
+                let read = matches!(self.known.get(&op.session, &real), Some(Belief::Text(k)) if k.read);
+                if b.disk().is_none() && kind == PathKind::File && !read && !op.looked {
+                    op.looked = true;
+                    self.look(id, op, buf, out);
+                } else {
+                    self.write_plan(id, op, Some(buf), Closed::default(), out);
+                }
+            }
+            // Closed since: nothing is left to follow.
+            _ if op.follows().is_some() => op.done(out),
             Open::TooLarge(n) => {
                 let error = refusal::buf_too_large(&op.path, n, self.bufs.max_bytes());
                 op.refuse(error, out);
@@ -225,68 +249,57 @@ impl Workspace {
                 op.refuse(error, out);
             }
             Open::No => {
-                op.stage = Stage::Reading;
-                self.ops.insert(id, Op::Write(op));
-                out.push(Effect::Disk(id, DiskCmd::Read { real, cap: READ_CAP }));
+                let encodings = self.encodings.clone();
+                self.write_at(id, op, Stage::Reading(None));
+                out.push(Effect::Disk(id, DiskCmd::Read { real, cap: READ_CAP, encodings }));
             }
         }
         true
     }
 
-    /// Checks the base and asks; `buf` holds the live text, else `live` and `bytes` are the disk's.
-    fn write_ask(
-        &mut self,
-        id: OpId,
-        mut op: Box<WriteOp>,
-        buf: Option<BufId>,
-        live: Option<Snapshot>,
-        bytes: Option<Bytes>,
-        out: &mut Vec<Effect>,
-    ) {
-        let Some((real, kind)) = op.found.clone() else { return op.refuse(refusal::closed(), out) };
-        let (live, form, unsaved) = match buf.and_then(|b| self.bufs.ready(b)) {
-            Some(b) => {
-                if let Some(error) = unwritable(b, &op.path) {
-                    return op.refuse(error, out);
-                }
-                let form = Bytes { crlf: b.meta.fileformat == "dos", bom: b.meta.bomb };
-                (Some(b.snapshot()), form, b.meta.modified)
-            }
-            None => (live, bytes.unwrap_or_default(), false),
+    /// Reads the file of this buffer, in the buffer's own encoding.
+    fn look(&mut self, id: OpId, op: Box<WriteOp>, buf: BufId, out: &mut Vec<Effect>) {
+        let (real, Some(b)) = (op.real().to_owned(), self.bufs.get(buf)) else {
+            return op.refuse(refusal::closed(), out);
         };
-        let new = op.text(form);
-        if live.as_ref() == Some(&new) {
-            // A buffer whose file is not there yet still has to be saved.
-            if !unsaved && (buf.is_none() || kind == PathKind::File) {
-                self.seen.record(&op.session, &real, Version::Text(new));
-                return op.done(out);
-            }
-        } else if let Err(error) = self.check_base(&op, &real, live.as_ref(), unsaved) {
-            return op.refuse(error, out);
-        }
-        out.push(Effect::AskWrite(WriteAsk {
-            op: id,
-            session: op.session.clone(),
-            path: real,
-            told: op.path.clone(),
-            live: live.as_ref().map(|l| l.wire().text),
-            content: new.wire().text,
-            buf,
-            saves_unsaved: unsaved,
-        }));
-        op.stage = Stage::Asking(Plan { live, new, bytes });
-        self.ops.insert(id, Op::Write(op));
+        let encodings = b.encodings();
+        self.write_at(id, op, Stage::Reading(Some(buf)));
+        out.push(Effect::Disk(id, DiskCmd::Read { real, cap: READ_CAP, encodings }));
     }
 
-    pub(super) fn write_decided(&mut self, id: OpId, allow: bool, out: &mut Vec<Effect>) {
+    /// The disk's text of a buffer's file came in.
+    fn looked(
+        &mut self,
+        id: OpId,
+        op: Box<WriteOp>,
+        buf: BufId,
+        text: Result<DiskText, DiskError>,
+        out: &mut Vec<Effect>,
+    ) {
+        if op.follows().is_some() {
+            return self.disk_plan(id, op, buf, text, out);
+        }
+        if let Ok(text) = text {
+            self.bufs.looked(buf, text.stamp, Snapshot::from_bytes(&text.text), false);
+        }
+        self.write_plan(id, op, Some(buf), Closed::default(), out);
+    }
+
+    pub(super) fn write_decided(&mut self, id: OpId, verdict: Verdict, out: &mut Vec<Effect>) {
         let Some(Op::Write(mut op)) = self.take_write(id, |s| matches!(s, Stage::Asking(_))) else { return };
-        if !allow {
-            return op.refuse(refusal::rejected(), out);
+        let Stage::Asking(mut plan) = std::mem::replace(&mut op.stage, Stage::Waiting) else { return };
+        let keeps = verdict != Verdict::Reject;
+        match verdict {
+            Verdict::Reject if op.follows().is_some() => plan.keep_ours(),
+            Verdict::Reject => return op.refuse(refusal::rejected(), out),
+            Verdict::Allow => {}
+            Verdict::Theirs => plan.take_theirs(),
+            Verdict::Text { lines, eol } => plan.take_text(&lines, eol),
         }
-        if let Stage::Asking(plan) = std::mem::replace(&mut op.stage, Stage::Waiting) {
-            op.stage = Stage::Approved(plan);
+        if op.follows().is_some() && keeps {
+            plan.resave = self.save != Save::Never && plan.new != plan.theirs;
         }
-        self.ops.insert(id, Op::Write(op));
+        self.write_at(id, op, Stage::Approved(plan));
     }
 
     fn take_write(&mut self, id: OpId, at: impl Fn(&Stage) -> bool) -> Option<Op> {
@@ -303,55 +316,35 @@ impl Workspace {
         result: DiskResult,
         out: &mut Vec<Effect>,
     ) {
-        let error = match (std::mem::replace(&mut op.stage, Stage::Waiting), result) {
-            (Stage::Resolving, DiskResult::Resolved(Ok(found))) => {
-                if self.roots.contains(&op.session, &found.real) {
-                    op.found = Some((found.real, found.kind));
-                    self.ops.insert(id, Op::Write(op));
-                    return;
-                }
-                refusal::outside(&op.path, self.roots.of(&op.session))
+        match (std::mem::replace(&mut op.stage, Stage::Waiting), result) {
+            (Stage::Reading(Some(buf)), DiskResult::Text(text)) => self.looked(id, op, buf, text, out),
+            (Stage::Reading(None), DiskResult::Text(Ok(text))) => {
+                let real = op.real().to_owned();
+                let disk = Some((Snapshot::from_bytes(&text.text), text.stamp));
+                let dirs = self.swap_dirs.clone();
+                self.write_at(id, op, Stage::Swapping(Closed { disk, form: text.form, swap: None }));
+                out.push(Effect::Disk(id, DiskCmd::Swap { real, dirs }));
             }
-            (Stage::Resolving, DiskResult::Resolved(Err(e))) => refusal::disk(&op.path, &e),
-            (Stage::Reading, DiskResult::Text(Ok(text))) => {
-                let bytes = Bytes { crlf: text.crlf, bom: text.bom };
-                return self.write_ask(id, op, None, Some(Snapshot::from_wire(&text.text)), Some(bytes), out);
+            (Stage::Reading(None), DiskResult::Text(Err(DiskError::NotFound))) => {
+                self.write_plan(id, op, None, Closed::default(), out);
             }
-            (Stage::Reading, DiskResult::Text(Err(DiskError::NotFound))) => {
-                return self.write_ask(id, op, None, None, Some(Bytes::default()), out);
+            (Stage::Reading(None), DiskResult::Text(Err(e))) => op.refuse_disk(&e, out),
+            (Stage::Swapping(closed), DiskResult::Swap(swap)) => {
+                self.write_plan(id, op, None, Closed { swap, ..closed }, out);
             }
-            (Stage::Reading, DiskResult::Text(Err(e))) => return op.refuse_disk(&e, out),
-            (Stage::Rereading(mut plan), DiskResult::Text(text)) => {
-                let (live, bytes) = match text {
-                    Ok(t) => (Some(Snapshot::from_wire(&t.text)), Bytes { crlf: t.crlf, bom: t.bom }),
-                    Err(DiskError::NotFound) => (None, Bytes::default()),
-                    Err(e) => return op.refuse_disk(&e, out),
-                };
-                if plan.live.is_some() == live.is_some() && plan.holds(live.as_ref()) {
-                    plan.bytes = Some(bytes);
-                    op.stage = Stage::Approved(plan);
-                    self.ops.insert(id, Op::Write(op));
-                    return;
-                }
-                refusal::changed_meanwhile(&op.path)
+            (Stage::Rereading(plan), DiskResult::Text(text)) => self.write_reread(id, op, plan, text, out),
+            (Stage::Writing(plan), DiskResult::Written(Ok(_))) => {
+                self.write_known(&op, &plan, plan.new.clone(), true);
+                op.written(out);
             }
-            (Stage::Writing(plan), DiskResult::Written(Ok(()))) => {
-                self.write_known(&op, plan.new, true);
-                return op.written(out);
-            }
-            (Stage::Writing(_), DiskResult::Written(Err(e))) => return op.refuse_disk(&e, out),
-            (Stage::Writing(_), DiskResult::Stale) => refusal::changed_meanwhile(&op.path),
+            (Stage::Writing(_), DiskResult::Written(Err(e))) => op.refuse_disk(&e, out),
+            (Stage::Writing(plan), DiskResult::Stale) => self.reread(id, op, plan, out),
             (
                 stage @ (Stage::Asking(_) | Stage::Approved(_) | Stage::Editing { .. } | Stage::Busy { .. }),
                 _,
-            ) => {
-                op.stage = stage;
-                self.ops.insert(id, Op::Write(op));
-                return;
-            }
-            _ => return op.refuse_disk(&unexpected(), out),
-        };
-        op.refuse(error, out);
+            ) => self.write_at(id, op, stage),
+            _ => op.refuse_disk(&unexpected(), out),
+        }
     }
 
     pub(super) fn cancel_write(&mut self, id: OpId, mut op: Box<WriteOp>, out: &mut Vec<Effect>) {

@@ -11,10 +11,13 @@ local fakes = [[
   _G.sent = {}
   package.loaded['bosun.state'] = { sessions = {}, questions = {} }
   _G.said = {}
-  package.loaded['bosun.notice'] = { say = function(_, text) said[#said + 1] = text end }
+  package.loaded['bosun.notice'] = {
+    say = function(_, text) said[#said + 1] = text end,
+    once = function(_, _, text) said[#said + 1] = text end,
+  }
   local settings = { window = { width = 0.4 }, context = { file = true, selection = true } }
   package.loaded['bosun.config'] = { get = function() return settings end }
-  package.loaded['bosun.buffers'] = { own = function() end }
+  package.loaded['bosun.buffers'] = { own = function() end, is_empty = require('bosun.buffers').is_empty }
   package.loaded['bosun.rpc'] = {
     welcome = { groups = { 'BosunUser', 'BosunOption', 'BosunOfTomorrow' } },
     notify = function(name, data)

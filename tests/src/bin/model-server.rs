@@ -1,29 +1,34 @@
-//! The scripted model as a command, for trying an agent by hand: `model-server PORT [REASONIX_HOME]`.
+//! The scripted model as a command, for trying an agent by hand: `model-server PORT [AGENT HOME]`.
 //!
-//! Says hello to prompts with `[[text]]` and changes the word `beta` in notes.txt to `BETA` for `[[edit]]`. With a second
-//! argument it writes Reasonix' settings there. Runs until it is killed.
+//! Says hello to prompts with `[[text]]` and, when an agent is named (`reasonix`, `opencode`, `hermes`, `codex`,
+//! `claude`), changes the line `beta` in notes.txt of the current folder to `BETA` for `[[edit]]`. It then also writes
+//! the agent's settings into HOME and prints the environment that the agent is to be started with. Runs until killed.
 
-use bosun_tests::model::{ModelServer, Rule, Said, reasonix_home};
-use serde_json::json;
+use std::io::{Error, Result, Write};
 
-fn main() -> std::io::Result<()> {
-    let mut args = std::env::args().skip(1);
-    let port = args.next().and_then(|a| a.parse().ok()).unwrap_or(0);
-    let edit = json!({"path": "notes.txt", "old_string": "beta", "new_string": "BETA"});
-    let rules = vec![
-        Rule::new("[[text]]", [Said::text("Hello.\n").thinking("A greeting is asked for.")]),
-        Rule::new(
-            "[[edit]]",
-            [
-                Said::call("read_file", json!({"path": "notes.txt"})),
-                Said::call("edit_file", edit),
-                Said::text("Edited."),
-            ],
-        ),
-    ];
+use bosun_tests::agents;
+use bosun_tests::model::{ModelServer, Rule, Said};
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let port = args.first().and_then(|a| a.parse().ok()).unwrap_or(0);
+    let mut rules =
+        vec![Rule::new("[[text]]", [Said::text("Hello.\n").thinking("A greeting is asked for.")])];
+    let agent = match args.get(1) {
+        Some(name) => {
+            let found = agents::ALL.iter().find(|agent| agent.name == name);
+            Some(found.ok_or_else(|| Error::other(format!("there is no agent {name}")))?)
+        }
+        None => None,
+    };
+    if let Some(agent) = agent {
+        rules.push(agent.change("[[edit]]", &std::env::current_dir()?.join("notes.txt"), "beta", "BETA"));
+    }
     let server = ModelServer::start(rules, port)?;
-    if let Some(home) = args.next() {
-        reasonix_home(home.as_ref(), &server.url())?;
+    if let (Some(agent), Some(home)) = (agent, args.get(2)) {
+        for (name, value) in agent.settle(home.as_ref(), &server.url())? {
+            writeln!(std::io::stdout(), "{name}={value}")?;
+        }
     }
     eprintln!("{}/v1", server.url());
     loop {

@@ -14,7 +14,7 @@ const MAX_BODY: usize = 64 << 20;
 pub struct Request {
     /// In capitals.
     pub method: String,
-    /// Without the query.
+    /// Without the query; for a proxy's `CONNECT` it is a host and a port.
     pub path: String,
     /// `null` when there is none.
     pub body: Value,
@@ -75,15 +75,26 @@ impl<'a> Events<'a> {
         Ok(Self { stream })
     }
 
-    /// Sends one event.
+    /// Sends one event without a name, as chat completions are streamed.
     pub fn send(&mut self, value: &Value) -> std::io::Result<()> {
         self.stream.write_all(format!("data: {value}\n\n").as_bytes())
     }
 
+    /// Sends one event under the name that stands in its `type`, as the other two APIs are streamed.
+    pub fn send_typed(&mut self, value: &Value) -> std::io::Result<()> {
+        let name = value["type"].as_str().unwrap_or_default();
+        self.stream.write_all(format!("event: {name}\ndata: {value}\n\n").as_bytes())
+    }
+
     /// Ends the answer, as chat completions end.
-    pub fn end(self) -> std::io::Result<()> {
+    pub fn done(self) -> std::io::Result<()> {
         let mut stream = self.stream;
         stream.write_all(b"data: [DONE]\n\n")?;
-        stream.shutdown(std::net::Shutdown::Write)
+        self.end()
+    }
+
+    /// Ends the answer without a word.
+    pub fn end(self) -> std::io::Result<()> {
+        self.stream.shutdown(std::net::Shutdown::Write)
     }
 }

@@ -119,3 +119,8 @@ pub fn gate(path: &std::path::Path) -> Value {
 pub fn touch(path: &std::path::Path) -> Value {
     json!({"touch": path})
 }
+
+/// Lets the test say what is asked, through a `Relay` that listens at this path.
+pub fn relay(path: &std::path::Path) -> Value {
+    json!({"relay": path})
+}

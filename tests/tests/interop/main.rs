@@ -1,37 +1,26 @@
-//! A real agent, Reasonix, against a model that the project scripts: what Bosun is for, with an agent nobody here wrote.
+//! Real agents against a model that the project scripts: what Bosun is for, with agents nobody here wrote.
 //!
-//! `make interop` fetches the agent and says where it is in `BOSUN_REASONIX`. Nothing leaves this machine. The agent
-//! alone is tried too, so that a failure says whose it is: ours, or a new release of the agent.
+//! `make interop` fetches the agents and says in `BOSUN_AGENTS` which folder their commands are in. Nothing leaves this
+//! machine. Each agent alone is tried too, so that a failure says whose it is: ours, or a new release of the agent.
 
 mod alone;
+mod host;
 mod through_neovim;
 
-use std::path::PathBuf;
+use std::path::Path;
 
+use bosun_tests::agents::Agent;
 use bosun_tests::model::{ModelServer, Rule, Said};
-use serde_json::json;
 
-/// The agent's command.
-pub fn reasonix() -> PathBuf {
-    std::env::var_os("BOSUN_REASONIX").expect("BOSUN_REASONIX is not set: run `make interop`").into()
+/// A model that greets for `[[text]]`, and for `[[edit]]` has the agent replace a line of a file.
+pub fn model(agent: &Agent, file: &Path, from: &str, to: &str) -> ModelServer {
+    let greeting = Said::text("Hello from the scripted model.\n\n- one\n- two\n").thinking("I should greet.");
+    let rules = vec![Rule::new("[[text]]", [greeting]), agent.change("[[edit]]", file, from, to)];
+    ModelServer::start(rules, 0).expect("a free port on 127.0.0.1")
 }
 
-/// A model that greets for `[[text]]`, and changes one line of notes.txt for `[[edit]]`.
-pub fn model() -> ModelServer {
-    let edit = json!({"path": "notes.txt", "old_string": "gamma", "new_string": "GAMMA"});
-    let rules = vec![
-        Rule::new(
-            "[[text]]",
-            [Said::text("Hello from the scripted model.\n\n- one\n- two\n").thinking("I should greet.")],
-        ),
-        Rule::new(
-            "[[edit]]",
-            [
-                Said::call("read_file", json!({"path": "notes.txt"})).thinking("Read first."),
-                Said { text: "Now the edit.".into(), ..Said::call("edit_file", edit) },
-                Said::text("It said: {last_tool}\nDone."),
-            ],
-        ),
-    ];
-    ModelServer::start(rules, 0).expect("a free port on 127.0.0.1")
+/// Everything that the agent wanted and the model is not there for: other machines above all. What agents ask of their
+/// model's own machine beside an answer (its version, its settings, whether it is there) is fine.
+pub fn strays(model: &ModelServer) -> Vec<String> {
+    model.refused().into_iter().filter(|r| r.starts_with("CONNECT ") || r.contains(" http://")).collect()
 }

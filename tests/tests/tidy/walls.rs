@@ -81,7 +81,7 @@ const WALLS: &[Wall] = &[
         words: &["Instant::now", "SystemTime"],
         within: ROOMS,
         open: &[(
-            "sidecar/src/workspace/edit.rs",
+            "sidecar/src/workspace/lines.rs",
             "a diff has a deadline, after which a coarser one is taken",
         )],
     },

@@ -77,7 +77,8 @@ fn every_message_of_the_protocol_is_understood() {
             ("log_dir", "/l".into()),
             ("max_buf_bytes", 9.0.into()),
         ],
-        "Hello(Hello { protocol: 1, editor: \"nvim-0.11.4\", log_dir: \"/l\", max_buf_bytes: 9 })",
+        "Hello(Hello { protocol: 1, editor: \"nvim-0.11.4\", log_dir: \"/l\", max_buf_bytes: 9, \
+         encodings: [], save: Always, swap_dirs: [] })",
     );
     check(
         "buf_meta",
@@ -96,7 +97,7 @@ fn every_message_of_the_protocol_is_understood() {
             ("bytes", 10.into()),
         ],
         "BufMeta(BufMeta { buf: 4, name: \"/p/a\", tick: 3, modified: true, visible: false, fileformat: \"dos\", \
-         fileencoding: \"\", bomb: false, eol: true, buftype: \"\", lines: 2, bytes: 10 })",
+         fileencoding: \"\", bomb: false, eol: true, buftype: \"\", stamp: None, lines: 2, bytes: 10 })",
     );
     check("buf_closed", std::slice::from_ref(&buf), "BufClosed { buf: BufId(4) }");
     check(
@@ -112,6 +113,12 @@ fn every_message_of_the_protocol_is_understood() {
         "Slice { buf: BufId(4), tick: 5, start: 0, total: 1, lines: [[97]], empty: false }",
     );
     check("safe", std::slice::from_ref(&buf), "Safe { buf: BufId(4) }");
+    let failed = map(&[("buf", 4.into()), ("message", "read-only".into())]);
+    check(
+        "saved",
+        &[("save", 3.into()), ("failed", Value::Array(vec![failed])), ("busy", false.into())],
+        "Saved { save: 3, failed: [(BufId(4), \"read-only\")], busy: false }",
+    );
     check(
         "view_ack",
         &[s.clone(), ("version", 3.into())],
@@ -153,7 +160,7 @@ fn outcomes_of_edits_carry_what_belongs_to_them() {
     outcome(
         "done",
         &[tick.clone(), ("saved", true.into())],
-        "EditDone { op: OpId(7), outcome: Done { tick: 12, saved: true, modified: false } }",
+        "EditDone { op: OpId(7), outcome: Done { tick: 12, saved: true, modified: false, stamp: None } }",
     );
     outcome("stale", std::slice::from_ref(&tick), "EditDone { op: OpId(7), outcome: Stale { tick: 12 } }");
     outcome("busy", &[("mode", "no".into())], "EditDone { op: OpId(7), outcome: Busy { mode: \"no\" } }");
@@ -171,6 +178,21 @@ fn outcomes_of_edits_carry_what_belongs_to_them() {
 }
 
 #[test]
+fn a_text_that_answers_keeps_its_bytes() {
+    let lines = vec![Value::from("one"), Value::Binary(b"\xff\0\n".to_vec()), Value::from("")];
+    check(
+        "answer_text",
+        &[("question", 2.into()), ("lines", Value::Array(lines)), ("eol", false.into())],
+        "Action(AnswerText { question: QuestionId(2), lines: [[111, 110, 101], [255, 10, 10], []], eol: false })",
+    );
+    check(
+        "answer_text",
+        &[("question", 2.into()), ("lines", Value::Map(Vec::new())), ("eol", true.into())],
+        "Action(AnswerText { question: QuestionId(2), lines: [], eol: true })",
+    );
+}
+
+#[test]
 fn a_session_brings_its_launch_and_a_prompt_its_context() {
     let env =
         Value::Array(vec![map(&[("name", "A".into()), ("value", "1".into())]), map(&[("name", "B".into())])]);
@@ -181,13 +203,21 @@ fn a_session_brings_its_launch_and_a_prompt_its_context() {
         ("env", env),
         ("cwd", "/p".into()),
         ("start_timeout_ms", 30000.into()),
+        ("unsaved", "save".into()),
+    ]);
+    let root = map(&[("path", "/ref".into()), ("write", false.into())]);
+    let access = map(&[
+        ("roots", Value::Array(vec![root])),
+        ("ask_outside", true.into()),
+        ("always_ask", list(&["ci/**"])),
     ]);
     check(
         "new_session",
-        &[("session", "s1".into()), ("cwd", "/p".into()), ("launch", launch)],
+        &[("session", "s1".into()), ("cwd", "/p".into()), ("launch", launch), ("access", access)],
         "Action(NewSession { session: SessionKey(\"s1\"), launch: Launch { name: \"demo\", command: \"bosun\", args: \
-         [\"demo-agent\"], env: [(\"A\", Some(\"1\")), (\"B\", None)], cwd: \"/p\", start_timeout_ms: 30000 }, cwd: \
-         \"/p\" })",
+         [\"demo-agent\"], env: [(\"A\", Some(\"1\")), (\"B\", None)], cwd: \"/p\", start_timeout_ms: 30000, unsaved: \
+         Save }, cwd: \"/p\", access: AccessRules { roots: [RootRule { path: \"/ref\", write: false }], ask_outside: true, \
+         always_ask: [\"ci/**\"], ask_read: [] } })",
     );
     let file = map(&[("kind", "file".into()), ("buf", 1.into()), ("path", "/p/a".into())]);
     let selection = map(&[

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use lsp_types::{Position, Range};
 
 use super::*;
+use crate::event::{Form, Stamp};
 
 const GROUPS: &[&str] = &["BosunUser", "BosunTool"];
 
@@ -53,7 +54,7 @@ fn check_edit(edit: TextEdit, expected: &str) {
 #[test]
 fn buffers_are_attached_without_their_text() {
     check(NvimCmd::Attach { buf: BufId(3) }, "nvim_buf_attach 3, false, {}");
-    check(NvimCmd::Detach { buf: BufId(3) }, "nvim_buf_detach 3");
+    check(NvimCmd::Detach { buf: BufId(3) }, "nvim_buf_detach 3\n\"unfollow\", {buf=3}");
     check(
         NvimCmd::Slice { buf: BufId(3), start: 100, later: true },
         "\"slice\", {buf=3, start=100, later=true}",
@@ -85,11 +86,15 @@ fn an_edit_names_its_tick_and_how_the_text_ends() {
         eol: false,
         empty: false,
         save: true,
+        disk: Some(Stamp { sec: 5, nsec: 6, size: 7 }),
+        clean: Some(Form { crlf: true, ..Form::default() }),
+        recreate: true,
     };
     check(
         NvimCmd::Edit(call),
         "\"edit\", {op=9, buf=3, tick=17, edits=[{whole=false, sl=0, sc=1, el=0, ec=2, lines=[\"b\\0\"]}], \
-         eol=false, empty=false, save=true}",
+         eol=false, empty=false, save=true, disk={sec=5, nsec=6, size=7}, clean={fileformat=\"dos\", bomb=false}, \
+         recreate=true}",
     );
 }
 
@@ -151,11 +156,14 @@ fn state_and_questions_are_whole_tables() {
         body: vec!["more".into()],
         options: vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: OptionKind::AllowOnce }],
         files: vec!["/p/a".into()],
+        merge: true,
+        write: Some(OpId(9)),
     };
     check(
         NvimCmd::Questions(vec![question]),
         "\"questions\", {list=[{id=4, session=\"s1\", title=\"Edit a\", body=[\"more\"], \
-         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"]}]}",
+         options=[{id=\"y\", name=\"Yes\", kind=\"allow_once\"}], files=[\"/p/a\"], \
+         merge=true, write=9}]}",
     );
     check(NvimCmd::Groups(vec![7, 8]), "\"groups\", {pgids=[7, 8]}");
 }
@@ -170,6 +178,10 @@ fn news_carry_their_data() {
     check(
         NvimCmd::Notify { level: "warn".into(), text: "x".into() },
         "\"notify\", {level=\"warn\", text=\"x\"}",
+    );
+    check(
+        NvimCmd::SaveBuffers { save: 3, bufs: vec![BufId(1), BufId(2)] },
+        "\"save_buffers\", {save=3, bufs=[1, 2]}",
     );
     check(
         NvimCmd::PromptReturned { session: SessionKey::new("s1"), text: "t".into(), why: "w".into() },
@@ -187,6 +199,7 @@ fn texts(old: &str, new: &str) -> DiffTexts {
         old: old.into(),
         new: new.into(),
         note: None,
+        merge: None,
     }
 }
 
@@ -206,6 +219,34 @@ fn a_diff_is_a_head_its_sides_and_an_end() {
          \"diff_lines\", {question=2, index=0, side=\"new\", start=0, lines=[\"\"]}\n\
          \"diff_done\", {question=2, index=0}",
     );
+}
+
+#[test]
+fn a_merge_also_carries_what_both_started_from_the_other_side_and_the_places_in_conflict() {
+    let merge = MergeAsk {
+        base: b"a\n".to_vec(),
+        ours: b"o\xfe\n".to_vec(),
+        theirs: b"n\0\nx".to_vec(),
+        result: b"r\n\xff".to_vec(),
+        conflicts: vec![(0, 1), (2, 2)],
+        from_disk: false,
+    };
+    let d = DiffTexts { buf: Some(BufId(6)), merge: Some(merge), ..texts("a\n", "r\n\u{fffd}") };
+    let head = "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, merge=true, \
+                from_disk=false";
+    check(
+        NvimCmd::Diff(d.clone()),
+        &format!(
+            "{head}, conflicts=[[0, 1], [2, 2]], eol=false}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"base\", start=0, lines=[\"a\"]}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"theirs\", start=0, lines=[\"n\\0\", \"x\"]}}\n\
+             \"diff_lines\", {{question=2, index=0, side=\"new\", start=0, lines=[\"r\", [255]]}}\n\
+             \"diff_done\", {{question=2, index=0}}",
+        ),
+    );
+    let closed = DiffTexts { buf: None, ..d };
+    let ours = "\"diff_lines\", {question=2, index=0, side=\"old\", start=0, lines=[[111, 254]]}";
+    assert!(show(NvimCmd::Diff(closed)).contains(ours), "the person's text is sent when no buffer shows it");
 }
 
 #[test]

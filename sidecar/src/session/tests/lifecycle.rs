@@ -217,7 +217,7 @@ fn an_agent_that_ends_during_a_turn_ends_the_turn_with_the_cause() {
         [
             "groups []".to_owned(),
             cancelled("7"),
-            "write 4: false".to_owned(),
+            "write 4: reject".to_owned(),
             r#"BosunTurnEnd {"session":"s1","stop_reason":"agent_exit"}"#.to_owned(),
             "notify error: robo ended during a turn: killed by SIGKILL".to_owned(),
             "returned s1: \"queued\" (The agent has ended.)".to_owned(),

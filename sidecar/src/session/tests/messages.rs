@@ -134,8 +134,8 @@ fn an_echo_with_other_white_space_or_with_the_context_is_an_echo() {
         shown: "a.rs".into(),
         content: Content::Link { uri: "file:///a.rs".into(), name: "a.rs".into() },
     };
-    let effects = stage.room.prompt(&key(), "hello".into(), vec![context], 0);
-    stage.play(effects);
+    stage.along = vec![context];
+    stage.prompt("hello");
     stage.update(chunk(Role::User, Some("u"), "hello\n\n"));
     let link = Content::Link { uri: "file:///a.rs".into(), name: "another name".into() };
     stage.update(Update::Chunk { role: Role::User, message_id: None, content: link });

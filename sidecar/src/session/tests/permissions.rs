@@ -162,7 +162,7 @@ fn a_cancel_answers_all_that_wait_and_all_that_come_until_the_turn_has_ended() {
             cancelled("1"),
             cancelled("2"),
             cancelled("3"),
-            "write 5: false".to_owned()
+            "write 5: reject".to_owned()
         ]
     );
     assert!(stage.room.questions().is_empty());
@@ -170,7 +170,7 @@ fn a_cancel_answers_all_that_wait_and_all_that_come_until_the_turn_has_ended() {
     assert_eq!(stage.take(), [cancelled("4")]);
     assert_eq!(stage.transcript().last().unwrap(), "1 tool 4 \"late\" cancelled");
     stage.ask_write(write_ask(6, "/proj/a"));
-    assert_eq!(stage.take(), ["write 6: false"]);
+    assert_eq!(stage.take(), ["write 6: reject"]);
     stage.stop("cancelled");
     stage.prompt("next");
     assert_eq!(stage.take_quiet(), ["agent 1: prompt a1: next"]);
@@ -186,7 +186,7 @@ fn a_question_still_open_when_its_turn_ends_is_withdrawn() {
     stage.ask_write(write_ask(3, "/proj/a"));
     stage.take();
     stage.stop("end_turn");
-    assert_eq!(stage.take_quiet(), [cancelled("7"), "write 3: false".to_owned()]);
+    assert_eq!(stage.take_quiet(), [cancelled("7"), "write 3: reject".to_owned()]);
     assert_eq!(stage.transcript()[2], "1 question 1 \"T\": withdrawn: the turn ended");
 }
 

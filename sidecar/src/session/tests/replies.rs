@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::effect::AccessAsk;
 
 /// Something that may happen at any moment.
 #[derive(Clone, Debug)]
@@ -14,11 +15,15 @@ enum Step {
     Made(u8),
     MadeError(u8),
     Prompt(u8),
+    /// From now on prompts wait, with a question about unsaved text.
+    Hold(bool),
     PromptAnswer(u8, u8),
     Duplicate(u64),
     Cancel(u8),
     Ask(u8, u8),
     Write(u8, u8),
+    Access(u8, u8, bool),
+    AccessOff(u8),
     Answer(u8, u8),
     TakeBack(u8, u8),
     Update(u8, u8),
@@ -37,12 +42,15 @@ fn step() -> impl Strategy<Value = Step> {
         4 => s.clone().prop_map(Made),
         1 => s.clone().prop_map(MadeError),
         6 => s.clone().prop_map(Prompt),
+        2 => any::<bool>().prop_map(Hold),
         4 => (s.clone(), 0..4u8).prop_map(|(s, how)| PromptAnswer(s, how)),
         1 => (1..20u64).prop_map(Duplicate),
         3 => s.clone().prop_map(Cancel),
         6 => (s.clone(), 0..3u8).prop_map(|(s, t)| Ask(s, t)),
         3 => (s.clone(), 0..4u8).prop_map(|(s, op)| Write(s, op)),
-        4 => (0..8u8, 0..5u8).prop_map(|(q, how)| Answer(q, how)),
+        3 => (s.clone(), 0..2u8, any::<bool>()).prop_map(|(s, path, write)| Access(s, path, write)),
+        1 => (0..8u8).prop_map(AccessOff),
+        4 => (0..8u8, 0..8u8).prop_map(|(q, how)| Answer(q, how)),
         1 => (s.clone(), 0..6u8).prop_map(|(s, id)| TakeBack(s, id)),
         4 => (s.clone(), 0..6u8).prop_map(|(s, what)| Update(s, what)),
         2 => (0..30_000u32).prop_map(Tick),
@@ -70,6 +78,9 @@ struct Books {
     cancelled: BTreeMap<u32, bool>,
     /// Writes that wait, by op.
     writes: BTreeMap<u64, u32>,
+    hold: bool,
+    /// Requests that wait for a word about their path, by op.
+    accesses: BTreeMap<u64, u32>,
 }
 
 impl Books {
@@ -87,6 +98,8 @@ impl Books {
             calls: BTreeMap::new(),
             cancelled: BTreeMap::new(),
             writes: BTreeMap::new(),
+            hold: false,
+            accesses: BTreeMap::new(),
         }
     }
 
@@ -113,10 +126,30 @@ impl Books {
                     let before = self.cancelled.insert(agent.0, true);
                     assert_eq!(before, Some(false), "a second cancel");
                 }
+                Effect::PromptDue { session } if self.room.due(&session).is_some() => {
+                    let answered = self.room.unsaved_policy(&session) == UnsavedPolicy::Embed;
+                    let mut effects = Vec::new();
+                    if self.hold && !answered {
+                        effects.extend(self.room.ask_unsaved(&session, &["a".to_owned()]));
+                        effects.extend(self.room.hold(&session));
+                    } else {
+                        effects.extend(self.room.go(&session, Vec::new()));
+                    }
+                    self.play(effects);
+                }
                 Effect::WriteDecided { op, .. } => {
                     let open = self.writes.entry(op.0).or_default();
                     assert!(*open > 0, "a write was decided twice");
                     *open -= 1;
+                }
+                Effect::AccessDecided { op, .. } => {
+                    let open = self.accesses.entry(op.0).or_default();
+                    assert!(*open > 0, "an access was decided twice");
+                    *open -= 1;
+                }
+                Effect::AskAccess(ask) => {
+                    let effects = self.room.ask_access(ask);
+                    self.play(effects);
                 }
                 _ => {}
             }
@@ -153,6 +186,10 @@ impl Books {
                 self.room.reply(agent(self, s), call, Err(RpcError::new(-1, "no")), now)
             }
             Step::Prompt(s) => self.room.prompt(key(s), "go".into(), Vec::new(), now),
+            Step::Hold(hold) => {
+                self.hold = hold;
+                return;
+            }
             Step::PromptAnswer(s, how) => {
                 let Some((call, true)) = self.calls.get(&agent(self, s).0).copied() else { return };
                 self.calls.remove(&agent(self, s).0);
@@ -184,8 +221,35 @@ impl Books {
                 self.room
                     .ask_write(WriteAsk { session: key(s).clone(), ..write_ask(u64::from(op), "/w/a") }, now)
             }
+            Step::Access(s, path, write) => {
+                self.asked += 1;
+                self.accesses.insert(self.asked, 1);
+                self.room.ask_access(AccessAsk {
+                    op: OpId(self.asked),
+                    session: key(s).clone(),
+                    path: format!("/etc/{path}").into(),
+                    write,
+                    notes: Vec::new(),
+                })
+            }
+            Step::AccessOff(nth) => {
+                let mut waiting = self.accesses.iter().filter(|(_, open)| **open > 0).map(|(op, _)| *op);
+                let Some(op) = waiting.nth(usize::from(nth)) else { return };
+                self.accesses.insert(op, 0);
+                self.room.withdraw_access(OpId(op), "taken back")
+            }
             Step::Answer(q, how) => {
-                let word = ["y", "n", "allow_once", "reject_once", "cancelled"][usize::from(how)];
+                let words = [
+                    "y",
+                    "n",
+                    "allow_once",
+                    "reject_once",
+                    "cancelled",
+                    "allow_always",
+                    "reject_always",
+                    "embed",
+                ];
+                let word = words[usize::from(how)];
                 let Some(question) = self.room.questions().get(usize::from(q)).map(|q| q.id) else { return };
                 self.room.answer(question, word, now)
             }
@@ -258,6 +322,7 @@ proptest! {
         }
         prop_assert!(books.answers.values().all(|count| *count == 1), "{:?}", books.answers);
         prop_assert!(books.writes.values().all(|open| *open == 0), "{:?}", books.writes);
+        prop_assert!(books.accesses.values().all(|open| *open == 0), "{:?}", books.accesses);
         prop_assert!(books.room.questions().is_empty());
         for state in books.room.states() {
             prop_assert_eq!(state.state, "dead");

@@ -60,33 +60,22 @@ fn an_empty_prompt_is_not_sent() {
 fn with_context(embedded: bool) -> Vec<Content> {
     let mut stage = Stage::starting();
     let context = |shown: &str, content| PromptContext { shown: shown.into(), content };
-    let effects = stage.room.prompt(
-        &key(),
-        "/fix it".into(),
-        vec![
-            context("a.rs", Content::Link { uri: "file:///a.rs".into(), name: "a.rs".into() }),
-            context(
-                "b\u{202e}.md:1-2",
-                Content::Resource { uri: "file:///b.md".into(), text: "```\nx".into(), mime: None },
-            ),
-        ],
-        0,
-    );
-    stage.play(effects);
+    stage.along = vec![
+        context("a.rs", Content::Link { uri: "file:///a.rs".into(), name: "a.rs".into() }),
+        context(
+            "b\u{202e}.md:1-2",
+            Content::Resource { uri: "file:///b.md".into(), text: "```\nx".into(), mime: None },
+        ),
+        context("", Content::Text("not named".into())),
+    ];
+    stage.prompt("/fix it");
     stage.initialized(
         1,
         AgentInfo { protocol_version: 1, embedded_context: embedded, ..AgentInfo::default() },
     );
-    let made = CallResult::NewSession { session: "a1".into(), raw: "{}".into() };
-    let effects = stage.room.reply(AgentId(1), stage.call, Ok(made), 0);
+    stage.made(1, "a1");
     stage.check(&["1 user \"/fix it\" [\"a.rs\", \"b<U+202E>.md:1-2\"]"]);
-    effects
-        .into_iter()
-        .find_map(|effect| match effect {
-            Effect::Agent(_, AgentCmd::Prompt { blocks, .. }) => Some(blocks),
-            _ => None,
-        })
-        .unwrap()
+    stage.blocks
 }
 
 #[test]

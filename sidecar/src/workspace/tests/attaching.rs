@@ -175,3 +175,50 @@ fn a_buffer_that_becomes_small_enough_is_attached() {
     "#]],
     );
 }
+
+#[test]
+fn one_empty_line_is_served_once_the_editor_says_whether_it_is_a_line_at_all() {
+    let mut d = Desk::new();
+    d.open(1, "/p/a", "").change(1, 0, 1, &["typed"]);
+    // Undo back to the empty file: Neovim says that the line is empty now, and not that there is none.
+    d.change(1, 0, 1, &[""]);
+    d.bufs.get_mut(&1).unwrap().lines.clear();
+    let mut all = std::mem::take(&mut d.log) + &d.read("/p/a");
+    d.slice(1, 0);
+    all += &std::mem::take(&mut d.log);
+    d.change(1, 0, 1, &["x"]).change(1, 0, 1, &[""]).slice(1, 0);
+    all += &std::mem::take(&mut d.log);
+    all += &d.read("/p/a");
+    check(
+        all,
+        expect![[r#"
+        slice 1 from 0
+        answer 1: {"content":""}
+        slice 1 from 0
+        answer 2: {"content":"\n"}
+    "#]],
+    );
+}
+
+#[test]
+fn an_answer_about_an_empty_line_that_comes_after_more_typing_fills_the_mirror_all_the_same() {
+    let mut d = Desk::new();
+    d.open(1, "/p/a", "x\n").change(1, 0, 1, &[""]).change(1, 0, 1, &["1", "2", "3"]);
+    d.fill();
+    assert_eq!(d.ws.buf_text(BufId(1)).unwrap(), "1\n2\n3\n");
+}
+
+// B16
+#[test]
+fn what_unsaved_text_came_from_is_known_from_the_start() {
+    let mut d = Desk::new();
+    d.ws.watch(vec![d.session.clone()]);
+    d.file("/p/a", "one\n2\n3\n4\n").announce(1, "/p/a", "one\n2\n3\nmine\n").meta(1, |m| m.modified = true);
+    d.fill();
+    d.file("/p/a", "ONE\n2\n3\n4\n");
+    d.log.clear();
+    let effects = d.ws.watched(&["/p/a".into()]);
+    d.take(effects);
+    d.land();
+    assert_eq!(d.ws.buf_text(BufId(1)).unwrap(), "ONE\n2\n3\nmine\n");
+}

@@ -99,7 +99,7 @@ fn each_error_names_the_file_and_the_way_out() {
     d.files.insert("/p/dir".into(), Err(DiskError::IsDir));
     d.files.insert("/p/pipe".into(), Err(DiskError::Special));
     d.files.insert("/p/bin".into(), Err(DiskError::Binary));
-    d.files.insert("/p/latin".into(), Err(DiskError::NotUtf8));
+    d.files.insert("/p/latin".into(), Err(DiskError::Undecodable));
     d.files.insert("/p/huge".into(), Err(DiskError::TooLarge { size: 100, cap: 10 }));
     d.files.insert("/p/secret".into(), Err(DiskError::Io("Permission denied (os error 13)".into())));
     d.links.push(("/p/link".into(), "/etc".into()));
@@ -125,21 +125,21 @@ fn each_error_names_the_file_and_the_way_out() {
     check(
         all,
         expect![[r#"
-        answer 1: -32002 /p/no [id]/%#.txt: no such file {"uri":"file:///p/no%20%5Bid%5D/%25%23.txt"}
-        answer 2: -32603 /p/dir is a directory; name a file in it
-        answer 3: -32603 /p/pipe is not a regular file; only regular files can be read or written
-        answer 4: -32603 /p/bin is a binary file (it holds NUL bytes); only text is served
-        answer 5: -32603 /p/latin is not UTF-8; other encodings are not supported yet
-        answer 6: -32603 /p/huge is too large: 100 bytes, and at most 10 are read; use a command that reads a part of it
-        answer 7: -32603 /p/secret: Permission denied (os error 13)
-        answer 8: -32603 /etc/passwd is outside the session's folder (/p); only files below it may be read or written. Start a session in the folder that holds the file
-        answer 9: -32603 /p2/a is outside the session's folder (/p); only files below it may be read or written. Start a session in the folder that holds the file
-        answer 10: -32603 /p/link/passwd is outside the session's folder (/p); only files below it may be read or written. Start a session in the folder that holds the file
-        answer 11: -32603 /p/bigbuf is too large: it is open with 2000 bytes, and buffers over 1000 bytes are not mirrored; the setting max_buffer_bytes raises this limit
-        answer 12: -32602 the path "src/a.rs" is relative; send an absolute path
-        answer 13: -32602 the path "" is relative; send an absolute path
-        answer 14: -32602 the path "file:///p/a" is relative; send an absolute path
-    "#]],
+            answer 1: -32002 /p/no [id]/%#.txt: no such file {"uri":"file:///p/no%20%5Bid%5D/%25%23.txt"}
+            answer 2: -32603 /p/dir is a directory; name a file in it
+            answer 3: -32603 /p/pipe is not a regular file; only regular files can be read or written
+            answer 4: -32603 /p/bin is a binary file (it holds NUL bytes); only text is served
+            answer 5: -32603 /p/latin is in none of the encodings that Neovim would try ('fileencodings')
+            answer 6: -32603 /p/huge is too large: 100 bytes, and at most 10 are read; use a command that reads a part of it
+            answer 7: -32603 /p/secret: Permission denied (os error 13)
+            answer 8: -32603 /etc/passwd is outside the session's folders (/p); only files below them may be read or written. The setting `roots` adds a folder
+            answer 9: -32603 /p2/a is outside the session's folders (/p); only files below them may be read or written. The setting `roots` adds a folder
+            answer 10: -32603 /p/link/passwd is outside the session's folders (/p); only files below them may be read or written. The setting `roots` adds a folder
+            answer 11: -32603 /p/bigbuf is too large: it is open with 2000 bytes, and buffers over 1000 bytes are not mirrored; the setting max_buffer_bytes raises this limit
+            answer 12: -32602 the path "src/a.rs" is relative; send an absolute path
+            answer 13: -32602 the path "" is relative; send an absolute path
+            answer 14: -32602 the path "file:///p/a" is relative; send an absolute path
+        "#]],
     );
 }
 

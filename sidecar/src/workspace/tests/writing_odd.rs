@@ -35,7 +35,14 @@ fn crlf_of_the_content_is_the_buffers_affair() {
 #[test]
 fn crlf_and_bom_of_a_file_that_is_not_open_stay() {
     let mut d = Desk::new();
-    d.files.insert("/p/a".into(), Ok(DiskText { text: "a\nb".into(), crlf: true, bom: true }));
+    d.files.insert(
+        "/p/a".into(),
+        Ok(DiskText {
+            text: "a\nb".into(),
+            form: Form { crlf: true, bom: true, ..Form::default() },
+            stamp: stamp(1),
+        }),
+    );
     let all = [d.write("/p/a", "\u{FEFF}A\r\nb"), d.allow()].concat();
     check(
         all,
@@ -116,7 +123,7 @@ fn what_a_save_would_destroy_is_refused() {
         .change_bytes(2, 0, 1, vec![b"\xff".to_vec()])
         .meta(2, |m| m.modified = false);
     d.files.insert("/p/bin".into(), Err(DiskError::Binary));
-    d.files.insert("/p/gbk".into(), Err(DiskError::NotUtf8));
+    d.files.insert("/p/gbk".into(), Err(DiskError::Undecodable));
     d.files.insert("/p/dir".into(), Err(DiskError::IsDir));
     d.announce(9, "/p/bigbuf", &"x".repeat(2000));
     d.log.clear();
@@ -125,10 +132,10 @@ fn what_a_save_would_destroy_is_refused() {
     check(
         all,
         expect![[r#"
-            answer 1: -32603 /p/latin is open in the encoding latin1; only UTF-8 can be written, other encodings are not supported yet. In Neovim, `:set fileencoding=utf-8` changes it
-            answer 2: -32603 /p/odd holds bytes that are not UTF-8 and would be destroyed; nothing was written. It can only be changed in the editor
+            ask /p/latin Some("café\n") -> "x\n" in buf 1
+            ask /p/odd Some("�\nb\n") -> "�\nb\n" in buf 2, conflicts [(0, 2)]
             answer 3: -32603 /p/bin is a binary file (it holds NUL bytes); only text is served
-            answer 4: -32603 /p/gbk is not UTF-8; other encodings are not supported yet
+            answer 4: -32603 /p/gbk is in none of the encodings that Neovim would try ('fileencodings')
             answer 5: -32603 /p/dir is a directory; name a file in it
             answer 6: -32603 /p/bigbuf is too large: it is open with 2000 bytes, and buffers over 1000 bytes are not mirrored; the setting max_buffer_bytes raises this limit
         "#]],
@@ -199,8 +206,8 @@ fn a_buffer_closed_after_the_question_leaves_the_write_to_the_disk() {
     check(
         d.allow(),
         expect![[r#"
-        answer 3: -32603 the text of /p/b changed while this write waited; nothing was written. Read the file again and make the change to the new text
-    "#]],
+            ask /p/b Some("one\n") -> "one\n", conflicts [(0, 1)]
+        "#]],
     );
 }
 
@@ -272,7 +279,7 @@ fn a_cancel_withdraws_what_is_not_applied_and_lets_the_rest_finish() {
             answer 4: -32800 cancelled
         "#]],
     );
-    assert!(d.ws.decide(asking, true).is_empty());
+    assert!(d.ws.decide(asking, Verdict::Allow).is_empty());
     assert!(d.ws.safe(BufId(2)).is_empty());
     assert!(d.ws.ops.is_empty());
 }
@@ -342,7 +349,7 @@ fn two_sessions_on_one_file_never_overwrite_each_other() {
             ask /p/a Some("one\n") -> "theirs\n" in buf 1
             tells BosunFileWritten /p/a
             answer 2: {}
-            answer 3: -32603 the text of /p/a changed while this write waited; nothing was written. Read the file again and make the change to the new text
+            ask /p/a Some("mine\n") -> "mine\n" in buf 1, conflicts [(0, 1)]
         "#]],
     );
 }
@@ -357,7 +364,7 @@ fn facts_that_came_with_the_save_are_newer_than_what_was_sent() {
     // 'fixendofline' put the newline there.
     d.meta(1, |m| m.eol = true);
     let tick = d.bufs[&1].tick;
-    d.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false });
+    d.outcome(call.op, EditOutcome::Done { tick, saved: true, modified: false, stamp: None });
     assert_eq!(d.read("/p/a"), "answer 2: {\"content\":\"two\\n\"}\n");
     d.write_through("/p/a", "three");
     assert_eq!(d.read("/p/a"), "answer 4: {\"content\":\"three\"}\n");

@@ -1,18 +1,19 @@
-//! A write that has been allowed: one edit of a buffer, or one file written.
+//! A change that may land: one edit of a buffer, or one file written.
 //!
-//! Owns no state of its own. It never decides whether a write may land. Called by `write` and the room.
+//! Owns no state of its own. It never decides whether a change may land; where the text moved on since that was decided,
+//! the change is merged with the newer text, and asked about again where both touched the same lines. Called by `write`
+//! and the room.
 
-use super::{Bytes, Plan, Stage, WriteOp, unwritable};
+use super::{Closed, Plan, Stage, WriteOp};
 use crate::effect::{DiskCmd, EditCall, Effect, NvimCmd};
-use crate::event::{EditOutcome, PathKind};
+use crate::event::{DiskError, DiskText, EditOutcome, PathKind, Save, Stamp};
 use crate::model::{BufId, OpId};
 use crate::workspace::bufs::{Buf, Open};
-use crate::workspace::seen::Version;
 use crate::workspace::text::Snapshot;
 use crate::workspace::{Op, READ_CAP, Workspace, edit, refusal};
 
-/// How often a write is computed anew because the tick moved while the text did not.
-const TRIES: u8 = 16;
+/// How often a change is computed anew because the text or the file moved on.
+const TRIES: u8 = 32;
 
 impl Workspace {
     /// Sends the edit, or writes the file. Returns whether the write went on.
@@ -20,73 +21,134 @@ impl Workspace {
         &mut self,
         id: OpId,
         mut op: Box<WriteOp>,
-        plan: Plan,
+        plan: Box<Plan>,
         out: &mut Vec<Effect>,
     ) -> bool {
-        let Some((real, _)) = op.found.clone() else {
-            op.refuse(refusal::closed(), out);
-            return true;
-        };
-        match self.bufs.open(&real) {
+        let real = op.real().to_owned();
+        let behind = op.follows().is_none() && self.following(|w| w.real() == real);
+        match if behind { Open::Wait(None) } else { self.bufs.open(&real) } {
             Open::Wait(buf) => {
                 if let Some(buf) = buf {
                     self.bufs.hurry(buf, out);
                 }
-                op.stage = Stage::Approved(plan);
-                self.ops.insert(id, Op::Write(op));
+                self.write_at(id, op, Stage::Approved(plan));
                 return false;
             }
             Open::Ready(buf) => self.write_edit(id, op, plan, buf, out),
+            _ if op.follows().is_some() => op.done(out),
             Open::TooLarge(_) | Open::Unavailable => {
                 let error = refusal::unavailable(&op.path);
                 op.refuse(error, out);
             }
-            Open::No => {
-                let cmd = match plan.bytes {
-                    Some(Bytes { crlf, bom }) => {
-                        let text = plan.new.wire().text;
-                        let expect = plan.live.as_ref().map(|l| l.wire().text);
-                        op.stage = Stage::Writing(plan);
-                        DiskCmd::Write { real, text, crlf, bom, expect }
-                    }
-                    None => {
-                        op.stage = Stage::Rereading(plan);
-                        DiskCmd::Read { real, cap: READ_CAP }
-                    }
-                };
-                self.ops.insert(id, Op::Write(op));
-                out.push(Effect::Disk(id, cmd));
-            }
+            Open::No => match plan.closed.clone() {
+                Some((form, expect)) => {
+                    let text = plan.new.bytes();
+                    op.stage = Stage::Writing(plan);
+                    self.ops.insert(id, Op::Write(op));
+                    out.push(Effect::Disk(id, DiskCmd::Write { real, text, form, expect }));
+                }
+                None => self.reread(id, op, plan, out),
+            },
         }
         true
     }
 
-    fn write_edit(&mut self, id: OpId, mut op: Box<WriteOp>, plan: Plan, buf: BufId, out: &mut Vec<Effect>) {
+    /// The file is not what it was, or no buffer holds it any more: its text once more.
+    pub(super) fn reread(&mut self, id: OpId, mut op: Box<WriteOp>, plan: Box<Plan>, out: &mut Vec<Effect>) {
+        op.tries += 1;
+        if op.tries > TRIES {
+            let error = refusal::changed_meanwhile(&op.path);
+            return op.refuse(error, out);
+        }
+        let real = op.real().to_owned();
+        if op.cancelled {
+            return op.refuse(refusal::cancelled(), out);
+        }
+        let encodings = self.encodings.clone();
+        self.write_at(id, op, Stage::Rereading(plan));
+        out.push(Effect::Disk(id, DiskCmd::Read { real, cap: READ_CAP, encodings }));
+    }
+
+    pub(super) fn write_reread(
+        &mut self,
+        id: OpId,
+        op: Box<WriteOp>,
+        mut plan: Box<Plan>,
+        text: Result<DiskText, DiskError>,
+        out: &mut Vec<Effect>,
+    ) {
+        match text {
+            Ok(text) => {
+                plan.closed = Some((text.form, Some(text.stamp)));
+                plan.gone = false;
+                let live = Snapshot::from_bytes(&text.text);
+                // It came into being meanwhile, where the person agreed to a new file.
+                if !plan.move_to(live) {
+                    return self.write_ask(id, op, *plan, out);
+                }
+            }
+            Err(DiskError::NotFound) => {
+                // A person agreed to change a file that is there.
+                let gone = plan.live.take().is_some();
+                plan.closed = Some((Closed::default().form, None));
+                if gone {
+                    plan.gone = true;
+                    plan.new = plan.theirs.clone();
+                    return self.write_ask(id, op, *plan, out);
+                }
+            }
+            Err(e) => return op.refuse_disk(&e, out),
+        }
+        self.write_at(id, op, Stage::Approved(plan));
+    }
+
+    fn write_edit(
+        &mut self,
+        id: OpId,
+        op: Box<WriteOp>,
+        mut plan: Box<Plan>,
+        buf: BufId,
+        out: &mut Vec<Effect>,
+    ) {
         let Some(b) = self.bufs.ready(buf) else {
             let error = refusal::unavailable(&op.path);
             return op.refuse(error, out);
         };
-        if let Some(error) = unwritable(b, &op.path) {
-            return op.refuse(error, out);
-        }
         let live = b.snapshot();
-        if !plan.holds(Some(&live)) {
-            let error = refusal::changed_meanwhile(&op.path);
-            return op.refuse(error, out);
+        let (tick, announced, modified) = (b.tick(), b.announced, b.meta.modified);
+        let moved = match &plan.live {
+            Some(asked) => *asked != live,
+            // A buffer for a file that does not exist yet.
+            None => !live.is_empty(),
+        };
+        if moved && !plan.move_to(live.clone()) {
+            return self.write_ask(id, op, *plan, out);
         }
         // Without a line there is no last newline to speak of: the buffer keeps what it has.
         let eol = if plan.new.is_empty() { live.eol } else { plan.new.eol };
+        let save = match (op.follows(), self.save) {
+            (Some(_), _) => plan.resave,
+            (None, Save::Always) => true,
+            (None, Save::IfClean) => !modified,
+            (None, Save::Never) => false,
+        };
+        let disk = plan.disk.clone();
+        // Once it holds what the file holds it is not modified; nothing is to be done then but to say so.
+        let clean = op.follows().is_some() && !save && plan.new == plan.theirs;
+        self.known.settle(op.real(), &live);
         out.push(Effect::Nvim(NvimCmd::Edit(EditCall {
             op: id,
             buf,
-            tick: b.tick(),
+            tick,
             edits: edit::edits(&live, &plan.new),
             eol,
             empty: plan.new.is_empty(),
-            save: true,
+            save,
+            disk: disk.as_ref().map(|(stamp, _)| *stamp),
+            clean: disk.filter(|_| clean).map(|(_, form)| form),
+            recreate: plan.gone,
         })));
-        op.stage = Stage::Editing { plan, buf, eol, announced: b.announced };
-        self.ops.insert(id, Op::Write(op));
+        self.write_at(id, op, Stage::Editing { plan, buf, eol, announced });
     }
 
     pub(in crate::workspace) fn write_edited(
@@ -103,17 +165,15 @@ impl Workspace {
             return;
         };
         match outcome {
-            EditOutcome::Done { tick, saved, modified } => {
-                self.write_landed(&op, &plan, (buf, tick, modified), (eol, announced));
-                if saved {
-                    op.written(out);
-                } else {
-                    let error = refusal::not_saved(&op.path, "it was not saved");
-                    op.refuse(error, out);
+            EditOutcome::Done { tick, saved, modified, stamp } => {
+                self.write_landed(&op, &plan, (buf, tick, modified, stamp), (eol, announced));
+                if op.follows().is_some() {
+                    self.followed(op.real(), &plan, out);
                 }
+                if saved { op.written(out) } else { op.done(out) }
             }
             EditOutcome::NotSaved { tick, message } => {
-                self.write_landed(&op, &plan, (buf, tick, true), (eol, announced));
+                self.write_landed(&op, &plan, (buf, tick, true, None), (eol, announced));
                 let error = refusal::not_saved(&op.path, &message);
                 op.refuse(error, out);
             }
@@ -127,6 +187,7 @@ impl Workspace {
                 self.write_again(id, op, Stage::Approved(plan), out);
             }
             EditOutcome::Busy { .. } => self.write_again(id, op, Stage::Busy { plan, buf }, out),
+            EditOutcome::Disk => self.disk_moved(id, op, plan, buf, out),
             // Closed before the edit reached it: the disk's text counts now.
             EditOutcome::Failed { .. } if self.bufs.get(buf).is_none() => {
                 self.write_again(id, op, Stage::Approved(plan), out);
@@ -135,6 +196,29 @@ impl Workspace {
                 let error = refusal::failed(&op.path, &message);
                 op.refuse(error, out);
             }
+        }
+    }
+
+    /// The file changed on disk before the edit could be saved: that comes first, then this once more.
+    fn disk_moved(
+        &mut self,
+        id: OpId,
+        mut op: Box<WriteOp>,
+        plan: Box<Plan>,
+        buf: BufId,
+        out: &mut Vec<Effect>,
+    ) {
+        op.tries += 1;
+        if op.tries > TRIES {
+            let error = refusal::changed_meanwhile(&op.path);
+            return op.refuse(error, out);
+        }
+        if op.follows().is_some() {
+            return self.write_again(id, op, Stage::Waiting, out);
+        }
+        self.write_again(id, op, Stage::Approved(plan), out);
+        if self.ops.contains_key(&id) {
+            self.follow(buf, out);
         }
     }
 
@@ -147,30 +231,37 @@ impl Workspace {
     }
 
     /// The edit is in the buffer. All events up to it have been seen, so the mirror also holds what a formatter made of
-    /// it at the save: that is what the session's next write starts from.
+    /// it at the save.
     fn write_landed(
         &mut self,
         op: &WriteOp,
         plan: &Plan,
-        (buf, tick, modified): (BufId, u64, bool),
+        (buf, tick, modified, stamp): (BufId, u64, bool, Option<Stamp>),
         (eol, announced): (bool, u64),
     ) {
         let newer_facts = self.bufs.get(buf).is_none_or(|b| b.announced != announced);
-        self.bufs.edited(buf, tick, modified, (!newer_facts).then_some(eol));
+        self.bufs.edited(buf, tick, modified, (!newer_facts).then_some(eol), stamp);
+        if let (Some((stamp, _)), true) = (&plan.disk, modified) {
+            self.bufs.looked(buf, *stamp, plan.theirs.clone(), true);
+        }
         let text = self.bufs.ready(buf).map_or_else(|| plan.new.clone(), Buf::snapshot);
-        self.write_known(op, text, !modified);
+        self.write_known(op, plan, text, !modified);
     }
 
-    pub(super) fn write_known(&mut self, op: &WriteOp, text: Snapshot, on_disk: bool) {
-        let Some((real, _)) = &op.found else { return };
-        self.seen.record(&op.session, real, Version::Text(text));
-        for other in self.ops.values_mut() {
-            if let Op::Write(w) = other
-                && let Some((r, kind)) = &mut w.found
-                && r == real
-                && on_disk
-            {
-                *kind = PathKind::File;
+    pub(super) fn write_known(&mut self, op: &WriteOp, plan: &Plan, text: Snapshot, on_disk: bool) {
+        let real = op.real();
+        if op.follows().is_none() {
+            self.known.wrote(&op.session, real, plan.theirs.clone(), &plan.new, text);
+        }
+        for other in self.ops.values_mut().filter(|_| on_disk) {
+            let found = match other {
+                Op::Write(w) => Some(&mut w.found),
+                Op::Admit(a) => a.found(),
+                _ => None,
+            };
+            if let Some(found) = found.filter(|f| f.real == real) {
+                // What it saw of the disk is older than this.
+                (found.kind, found.stamp) = (PathKind::File, None);
             }
         }
     }
