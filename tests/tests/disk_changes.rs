@@ -69,7 +69,8 @@ fn an_unmodified_buffer_is_read_as_the_file_is_now_and_follows_it() {
         let whole = SystemTime::UNIX_EPOCH + Duration::from_secs(since.as_secs());
         file.set_modified(whole + Duration::from_micros(other)).expect("a time");
     };
-    let ways: [(&str, &dyn Fn(&Path, &str)); 3] =
+    type Way<'a> = (&'a str, &'a dyn Fn(&Path, &str));
+    let ways: [Way<'_>; 3] =
         [("rewritten.txt", &rewrite), ("renamed.txt", &rename), ("same.txt", &same_second)];
     let mut setup = Setup::new();
     for (name, _) in ways {
