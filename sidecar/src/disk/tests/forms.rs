@@ -187,6 +187,8 @@ fn neovim_opens(files: &[(PathBuf, &str)]) -> Vec<String> {
         lua.replace("\nlocal text", "\ndo local text").replace("(text))\n", "(text)) end\n"),
     );
     let said = std::process::Command::new(neovim())
+        // Neovim's `default` is the encoding of its surroundings; ours is UTF-8.
+        .env("LC_ALL", "C.UTF-8")
         .args(["--clean", "--headless", "-i", "NONE", "-l"])
         .arg(script)
         .output()
