@@ -100,7 +100,7 @@ fn unsaved_lines_and_a_change_on_disk_at_the_same_place_are_for_the_person_to_de
         assert_eq!(hand.read("a.txt").as_deref(), Ok("one\n"));
         editor.input("ccuser<Esc>");
         await_text(&editor, buf, "the typed line", "user\n");
-        rewrite(&editor.path("a.txt"), "ext\n");
+        std::fs::write(editor.path("a.txt"), "ext\n").expect("a file");
         assert_eq!(hand.read("a.txt").as_deref(), Ok("user\n"), "the unsaved text is what is read");
         let question = hand.question();
         assert!(question["title"].as_str().is_some_and(|t| t.contains("a.txt")), "{question}");
