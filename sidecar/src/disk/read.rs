@@ -33,7 +33,9 @@ pub fn read(real: &Path, cap: u64, encodings: &[String]) -> Result<DiskText, Dis
         // Opened anew, because what replaced the file by a rename is the file now.
         let file = place.open(OFlag::O_RDONLY)?;
         let before = stamp(&facts(&file, real)?);
-        if waits < WAITS && is_fresh(&file) {
+        // A file may lose its bytes a moment before it gets a new time.
+        let emptied = before.size == 0 && waits == 0;
+        if waits < WAITS && (emptied || is_fresh(&file)) {
             waits += 1;
             leave_alone();
             continue;
@@ -54,10 +56,11 @@ fn leave_alone() {
     std::thread::sleep(QUIET);
 }
 
-/// Whether it was written to just now. A time to come says nothing.
+/// Whether it was written to just now. The file system's clock may be a little ahead of ours.
 pub(super) fn is_fresh(file: &File) -> bool {
-    let time = file.metadata().and_then(|m| m.modified());
-    time.is_ok_and(|t| SystemTime::now().duration_since(t).is_ok_and(|age| age < QUIET))
+    let Ok(time) = file.metadata().and_then(|m| m.modified()) else { return false };
+    let age = SystemTime::now().duration_since(time).unwrap_or_else(|ahead| ahead.duration());
+    age < QUIET
 }
 
 fn bytes(file: &File, stamp: Stamp, cap: u64, real: &Path) -> Result<Vec<u8>, DiskError> {

@@ -101,6 +101,17 @@ fn a_file_that_is_being_written_is_read_when_it_is_left_alone() {
 }
 
 #[test]
+fn an_empty_file_is_looked_at_twice_whatever_its_time_says() {
+    let f = Folder::new();
+    let path = f.file("a", "");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+    let begin = std::time::Instant::now();
+    assert_eq!(read(&path, 100, &[]).unwrap().text, b"");
+    assert!(begin.elapsed() >= super::read::QUIET, "it was not waited for");
+}
+
+#[test]
 fn a_file_that_is_written_all_the_time_is_read_all_the_same() {
     let f = Folder::new();
     let path = f.file("a", "x");

@@ -222,3 +222,19 @@ fn what_unsaved_text_came_from_is_known_from_the_start() {
     d.land();
     assert_eq!(d.ws.buf_text(BufId(1)).unwrap(), "ONE\n2\n3\nmine\n");
 }
+
+// B01
+#[test]
+fn a_file_that_changed_while_its_mirror_filled_is_followed() {
+    let mut d = Desk::new();
+    d.ws.watch(vec![d.session.clone()]);
+    d.file("/p/a", "one\ntwo\nthree\n").announce(1, "/p/a", "one\ntwo\nthree\n");
+    // The watcher speaks while nobody has a mirror to compare with.
+    d.file("/p/a", "one\ntwo\nTHREE\n");
+    let effects = d.ws.watched(&["/p/a".into()]);
+    assert_eq!(d.take(effects).matches("edit").count(), 0);
+    d.log = "slice 1 from 0\n".into();
+    d.fill();
+    d.land();
+    assert_eq!(d.ws.buf_text(BufId(1)).unwrap(), "one\ntwo\nTHREE\n");
+}
