@@ -156,6 +156,38 @@ pub enum AgentCmd {
     Stop,
 }
 
+/// What the PTY edge is told about one terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PtyCmd {
+    /// Run a command.
+    Run(Box<PtyRun>),
+    /// Bytes that a person types into it.
+    Input(Vec<u8>),
+    /// The window that shows it has this size now, in cells.
+    Resize { rows: u16, cols: u16 },
+    /// End the command and all that descends from it, at once. `Exited` follows.
+    Kill,
+    /// Nobody asks for it any more: end what is left and free everything. `Closed` follows.
+    Forget,
+}
+
+/// A command to run in a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtyRun {
+    /// A program, or a whole line for `sh -c` where `args` is empty and it is not the name of a program.
+    pub command: String,
+    /// Literal arguments.
+    pub args: Vec<String>,
+    /// Set over the inherited environment, in order.
+    pub env: Vec<(String, String)>,
+    /// Absolute working directory.
+    pub cwd: PathBuf,
+    /// Size in cells.
+    pub rows: u16,
+    /// See `rows`.
+    pub cols: u16,
+}
+
 /// What the disk edge is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskCmd {

@@ -48,6 +48,20 @@ pub enum AgentEvent {
     Exited(Exit),
 }
 
+/// What the PTY edge says of one terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PtyEvent {
+    /// The command runs. `pgid` is its process group.
+    Started { pgid: i32 },
+    /// Bytes that it wrote, in order.
+    Output(Vec<u8>),
+    /// The command itself ended, or could not start (then its reason came as output). All that it wrote has come before.
+    /// Descendants that live on may still write.
+    Exited(CommandEnd),
+    /// Nothing can come any more, and no descriptor is held. Last event of this terminal.
+    Closed,
+}
+
 /// The result of a call of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallResult {

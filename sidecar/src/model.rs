@@ -40,6 +40,10 @@ pub struct BufId(pub i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QuestionId(pub u64);
 
+/// A terminal in which a command runs, or one that an agent only shows. Unique over the life of the sidecar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TerminalId(pub u64);
+
 /// One read or write that the workspace carries through its stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OpId(pub u64);
@@ -47,6 +51,15 @@ pub struct OpId(pub u64);
 /// A transcript entry of a session; stable for the life of the session, ascending in order of appearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(pub u64);
+
+/// How a command in a terminal ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandEnd {
+    /// Exit code: 128 + n when signal n ended it, 127 when it could not start.
+    pub code: u32,
+    /// Name of the signal that ended it, as `SIGKILL`.
+    pub signal: Option<String>,
+}
 
 /// Three-state field of a mergeable entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
