@@ -306,6 +306,8 @@ local function outcome(message)
     if saved then M.watch_keys() end
   else
     local o = vim.bo[buf]
+    -- First, because a change of the option is told at once.
+    require('bosun.stamps').ends(buf, message.eol)
     if o.endofline ~= message.eol then o.endofline = message.eol end
     if message.clean then be_clean(buf, message.clean) end
   end

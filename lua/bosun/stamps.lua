@@ -151,18 +151,29 @@ local function spare_question(buf)
   if path then set_mtime(path, believed[buf]) end
 end
 
+-- Whether the file ends in a newline; nil where there is none. A file of no bytes lacks no newline.
+local function ends_in_newline(buf)
+  local bytes = bytes_of(vim.api.nvim_buf_get_name(buf))
+  return bytes and (bytes == '' or bytes:sub(-1) == (vim.bo[buf].fileformat == 'mac' and '\r' or '\n'))
+end
+
 --- Whether the text ends in a newline. 'endofline' says so; where it is off and 'fixendofline' would add one at the
---- next save, the disk's last byte tells.
+--- next save, the file tells: it is not to change by that alone.
 function M.eol(buf)
   local o = vim.bo[buf]
   if o.endofline then return true end
   if o.binary or not o.fixendofline then return false end
-  if eols[buf] == nil then
-    local disk = not o.modified and bytes_of(vim.api.nvim_buf_get_name(buf)) or ''
-    eols[buf] = disk:sub(-1) == (o.fileformat == 'mac' and '\r' or '\n')
+  -- Somebody may have written the file without an autocommand.
+  local stale = eols[buf] == nil or not (stamps[buf] and same(stamps[buf], now(buf)))
+  if stale and not o.modified then
+    local ends = ends_in_newline(buf)
+    if ends ~= nil then eols[buf] = ends end
   end
-  return eols[buf]
+  return eols[buf] or false
 end
+
+--- Whether the text that was put into the buffer ends in a newline.
+function M.ends(buf, eol) eols[buf] = eol end
 
 -- The size of the file that Neovim just wrote, where that can be told.
 local function written_size(buf)
