@@ -163,9 +163,9 @@ function M.eol(buf)
   local o = vim.bo[buf]
   if o.endofline then return true end
   if o.binary or not o.fixendofline then return false end
-  -- Somebody may have written the file without an autocommand.
+  -- It may not have been said when the file was read, or Neovim wrote it without an autocommand.
   local stale = eols[buf] == nil or not (stamps[buf] and same(stamps[buf], now(buf)))
-  if stale and not o.modified then
+  if stale and not o.modified and same_text(buf) ~= false then
     local ends = ends_in_newline(buf)
     if ends ~= nil then eols[buf] = ends end
   end

@@ -173,7 +173,6 @@ impl Workspace {
             self.ops.insert(op, Op::BufName(buf));
             out.push(Effect::Disk(op, DiskCmd::Resolve { path, twins: Vec::new() }));
         }
-        self.unasked(buf, &mut out);
         if let Some(b) = self.bufs.ready(buf).filter(|b| b.belies()) {
             out.push(Effect::Nvim(NvimCmd::Unsaved { buf, tick: b.tick() }));
         }
@@ -436,6 +435,7 @@ impl Workspace {
     /// Tries the ops that wait for a mirror or for their turn, until none of them moves.
     fn settle(&mut self, out: &mut Vec<Effect>) {
         self.follows.stale = true;
+        self.unasked(out);
         loop {
             let waiting: Vec<OpId> = self
                 .ops

@@ -40,9 +40,11 @@ local function look(buf)
   local file, stat = io.open(name, 'rb'), vim.uv.fs_stat(name)
   local bytes = file and file:read('*a') or '\n'
   if file then file:close() end
-  local mac = vim.bo[buf].fileformat == 'mac'
+  local newline = ({ unix = '\n', dos = '\r\n', mac = '\r' })[vim.bo[buf].fileformat]
   local stamp = stat and ('%d %d %d'):format(stat.mtime.sec, stat.mtime.nsec, stat.size) or 'none'
-  return bytes:sub(-1) == (mac and '\r' or '\n') or bytes == '', stamp
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), newline)
+  local is_text = bytes == text or bytes == text .. newline
+  return bytes:sub(-1) == newline:sub(-1) or bytes == '', stamp, is_text
 end
 -- A read or write by which buffer and disk are the same.
 local function same(args)
@@ -50,11 +52,11 @@ local function same(args)
   fuzz.newline[args.buf] = { look(args.buf) }
 end
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufWritePost' }, { callback = same })
--- 'endofline' is off and 'fixendofline' on: as it is in the file that the text came from. Where that changed under a
--- modified buffer it depends on the merge: 'either'.
+-- 'endofline' is off and 'fixendofline' on: as it is in the file that the text came from. Where that changed and the
+-- buffer is not what it is now, it depends on the merge: 'either'.
 local function kept_newline(buf)
-  local newline, stamp = look(buf)
-  if not vim.bo[buf].modified and stamp ~= 'none' then fuzz.newline[buf] = { newline, stamp } end
+  local newline, stamp, is_text = look(buf)
+  if not vim.bo[buf].modified and is_text then fuzz.newline[buf] = { newline, stamp } end
   local known = fuzz.newline[buf] or { false, stamp }
   if stamp ~= known[2] then return 'either' end
   return known[1]
@@ -74,7 +76,8 @@ function fuzz.look(buf, aside)
   local o, lines = vim.bo[buf], vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local newline = o.endofline
   if not newline and o.fixendofline and not o.binary then newline = kept_newline(buf) end
-  local blank = #lines == 1 and lines[1] == ''
+  -- A buffer without a name would get that of the probe.
+  local blank = #lines == 1 and lines[1] == '' and vim.api.nvim_buf_get_name(buf) ~= ''
   return {
     buf = buf, name = vim.api.nvim_buf_get_name(buf), file = o.buftype == '', lines = lines, newline = newline,
     nothing = blank and newline and writes_nothing(buf, aside) or false,

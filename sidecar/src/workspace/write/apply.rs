@@ -124,8 +124,9 @@ impl Workspace {
         if moved && !plan.move_to(live.clone()) {
             return self.write_ask(id, op, *plan, out);
         }
-        // Without a line there is no last newline to speak of: the buffer keeps what it has.
-        let eol = if plan.new.is_empty() { live.eol } else { plan.new.eol };
+        // Without a line there is no last newline to speak of: the buffer keeps what it has, or is as one that was read
+        // from an empty file.
+        let eol = if plan.new.is_empty() { live.eol || op.follows().is_some() } else { plan.new.eol };
         let save = match (op.follows(), self.save) {
             (Some(_), _) => plan.resave,
             (None, Save::Always) => true,
