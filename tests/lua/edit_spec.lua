@@ -302,6 +302,7 @@ return {
         vim.keymap.set('n', '<F2>', function()
           require('bosun.inbox').recv('edit', {
             op = 5, buf = buf, tick = vim.api.nvim_buf_get_changedtick(buf), eol = true, empty = false, save = true,
+            through = {},
             edits = { { whole = true, sl = 0, sc = 0, el = 1, ec = 0, lines = { 'b' } } },
           })
           return '<Ignore>'

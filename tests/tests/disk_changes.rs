@@ -122,10 +122,7 @@ fn unsaved_lines_and_a_change_on_disk_at_the_same_place_are_for_the_person_to_de
         assert!(hand.outcome().is_err(), "{option}");
         assert_eq!(text(&editor, buf), chosen, "{option}");
         assert_eq!(editor.disk("a.txt"), chosen.as_bytes(), "{option}");
-        if option == "ours" {
-            hand.end();
-            continue;
-        }
+        // Either way both texts can be had back.
         let states = editor.lua(
             "local buf, seen = ..., {}
              for seq = 0, vim.fn.undotree(buf).seq_last do
@@ -440,6 +437,47 @@ fn a_buffer_stays_when_its_file_goes_and_the_agent_reads_it() {
     await_text(&editor, buf, "the new file", "another\n");
     nothing_is_asked(&editor, buf, "another\n", "a.txt");
     hand.end();
+}
+
+#[test]
+fn a_file_that_is_no_text_any_more_is_shown_as_neovim_opens_it() {
+    for (bytes, shown) in [(&b"caf\xe9\n"[..], "caf\u{e9}"), (b"\xff\0bin\n", "\u{ff}\0bin")] {
+        let editor = Setup::new().file("a.txt", "one\n").start();
+        let buf = editor.edit("a.txt");
+        let mut hand = Hand::start(&editor);
+        assert_eq!(hand.read("a.txt").as_deref(), Ok("one\n"));
+        std::fs::write(editor.path("a.txt"), bytes).expect("a file");
+        later(&editor.path("a.txt"), Duration::from_secs(2));
+        editor.exec("checktime");
+        await_text(&editor, buf, "the file", &format!("{shown}\n"));
+        assert_eq!(editor.lua("return vim.bo[...].fileencoding", &[buf.into()]), "latin1");
+        assert!(!modified(&editor, buf));
+        let read = Ok(format!("{shown}\n"));
+        // Until the mirror is there anew, it is a file like any other.
+        editor.eventually("the text is read", || hand.read("a.txt") == read);
+        editor.input("u");
+        await_text(&editor, buf, "what was there before", "one\n");
+        editor.assert_quiet();
+        hand.end();
+    }
+}
+
+#[test]
+fn once_its_session_is_closed_a_buffer_is_neovims_own_again() {
+    let editor = Setup::new().file("a.txt", "one\n").start();
+    let buf = editor.edit("a.txt");
+    let mut hand = Hand::start(&editor);
+    assert_eq!(hand.read("a.txt").as_deref(), Ok("one\n"));
+    let session = hand.session.clone();
+    hand.end();
+    editor.lua("require('bosun').close({ session = ... })", &[json!(session)]);
+    editor.eventually("its own 'autoread'", || {
+        editor.lua("return vim.bo[...].autoread == nil", &[buf.into()]) == true
+    });
+    rewrite(&editor.path("a.txt"), "two\n");
+    editor.exec("checktime");
+    await_text(&editor, buf, "the change", "two\n");
+    assert!(!modified(&editor, buf));
 }
 
 #[test]

@@ -127,11 +127,13 @@ impl Workspace {
 
     /// A change on disk has become the buffer's.
     pub(super) fn followed(&self, real: &Path, plan: &Plan, out: &mut Vec<Effect>) {
-        let merged = plan.new != plan.theirs;
-        if plan.live.as_ref() == Some(&plan.new) && !merged {
-            return;
-        }
-        let what = if merged { "and was merged with your text" } else { "and its buffer follows" };
+        let stays = plan.live.as_ref() == Some(&plan.new);
+        let what = match plan.new == plan.theirs {
+            true if stays => return,
+            true => "and its buffer follows",
+            false if stays => "and your text was kept",
+            false => "and was merged with your text",
+        };
         self.told(real, &format!("changed on disk {what}"), out);
     }
 

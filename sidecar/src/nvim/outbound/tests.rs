@@ -79,6 +79,7 @@ fn an_edit_of_whole_lines_cannot_be_taken_for_one_inside_a_line() {
 #[test]
 fn an_edit_names_its_tick_and_how_the_text_ends() {
     let call = EditCall {
+        through: Vec::new(),
         op: OpId(9),
         buf: BufId(3),
         tick: 17,

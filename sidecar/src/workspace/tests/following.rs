@@ -110,6 +110,60 @@ fn the_same_lines_are_for_a_person_and_each_answer_is_taken() {
 }
 
 #[test]
+fn what_the_disk_held_can_be_had_back_when_a_person_keeps_their_own() {
+    for (verdict, want) in [
+        (
+            Verdict::Allow,
+            expect![[r#"
+            edit 1 0:0-0:4="disk" 2:0-2:5="THREE" then 0:0-0:4="mine"
+        "#]],
+        ),
+        (
+            Verdict::Reject,
+            expect![[r#"
+            edit 1 0:0-0:4="disk" 2:0-2:5="THREE" then 0:0-0:4="mine" 2:0-2:5="three" unsaved
+        "#]],
+        ),
+        (
+            Verdict::Theirs,
+            expect![[r#"
+            edit 1 0:0-0:4="disk" 2:0-2:5="THREE" unsaved clean
+        "#]],
+        ),
+    ] {
+        let mut d = desk("one\ntwo\nthree\n");
+        d.change(1, 0, 1, &["mine"]);
+        d.changed("/p/a", "disk\ntwo\nTHREE\n");
+        check(d.decide(verdict), want);
+    }
+}
+
+#[test]
+fn a_file_that_is_only_touched_while_its_question_waits_is_not_asked_about_twice() {
+    for (verdict, want) in [
+        (Verdict::Allow, expect![[r#"
+            told a changed on disk and was merged with your text (it is not known by whom).
+            tells BosunFileWritten /p/a
+        "#]]),
+        (Verdict::Theirs, expect![[r#"
+            told a changed on disk and its buffer follows (it is not known by whom).
+            edit 1 unsaved clean
+        "#]]),
+        (Verdict::Reject, expect![[r#"
+            told a changed on disk and was merged with your text (it is not known by whom).
+            edit 1 unsaved
+        "#]]),
+    ] {
+        let mut d = desk("one\ntwo\nthree\n");
+        d.change(1, 0, 1, &["mine"]);
+        d.changed("/p/a", "disk\ntwo\nTHREE\n");
+        d.changed("/p/a", "disk\ntwo\nTHREE\n");
+        d.decide(verdict);
+        check(d.land(), want);
+    }
+}
+
+#[test]
 fn a_cancel_leaves_the_question_and_the_end_of_the_session_takes_it_back() {
     let mut d = desk("one\n");
     d.change(1, 0, 1, &["mine"]);

@@ -137,11 +137,14 @@ impl Workspace {
         // Once it holds what the file holds it is not modified; nothing is to be done then but to say so.
         let clean = op.follows().is_some() && !save && plan.new == plan.theirs;
         self.known.settle(op.real(), &live);
+        // Nobody else keeps the disk's text once it is saved over.
+        let from = if plan.gives_up { &plan.theirs } else { &live };
         out.push(Effect::Nvim(NvimCmd::Edit(EditCall {
             op: id,
             buf,
             tick,
-            edits: edit::edits(&live, &plan.new),
+            through: edit::edits(&live, from),
+            edits: edit::edits(from, &plan.new),
             eol,
             empty: plan.new.is_empty(),
             save,
