@@ -248,7 +248,8 @@ local function watch()
   on('OptionSet', function() M.announce(api.nvim_get_current_buf()) end, OPTIONS)
   on('FileChangedShell', on_changed)
   on({ 'BufUnload', 'BufDelete', 'BufWipeout' }, function(args)
-    mirrored[args.buf] = nil
+    -- Also before `:edit` loads it anew.
+    M.unfollow(args.buf)
     M.closed(args.buf)
   end)
 end

@@ -18,6 +18,7 @@ local waiting = {}
 -- An autocommand of this buffer that waits (a formatter before a save, say) has seen the text as it is now, and what it
 -- is about to do is meant for that. One that waits for longer than this waits for us.
 local PATIENCE = 10000
+-- By buffer: { when it was first found so, when last }, in milliseconds.
 local since = {}
 
 local function in_autocommand(buf)
@@ -26,8 +27,13 @@ local function in_autocommand(buf)
     since[buf] = nil
     return false
   end
-  since[buf] = since[buf] or vim.uv.now()
-  return vim.uv.now() - since[buf] < PATIENCE
+  local now = vim.uv.now()
+  local wait = since[buf]
+  -- It is tried again and again; a gap means another autocommand.
+  if not wait or now - wait[2] > 10 * moments.RETRY then wait = { now } end
+  wait[2] = now
+  since[buf] = wait
+  return now - wait[1] < PATIENCE
 end
 
 local function safe(buf)
@@ -120,11 +126,11 @@ end
 -- Whether the file on disk is one that may be written over: nil and what `:write` needs, or what stands in the way.
 local function disk_state(buf, message)
   local stamps = require('bosun.stamps')
-  if message.disk then return not stamps.is(buf, message.disk) and 'disk' or nil, true end
+  if message.disk then return not stamps.is(buf, message.disk) and 'changed' or nil, true end
   if not message.save then return nil, false end
   local state = stamps.check(buf)
   if state == 'gone' and message.recreate then return nil, true end
-  if state == 'changed' or state == 'created' or state == 'gone' then return 'disk' end
+  if state == 'changed' or state == 'created' or state == 'gone' then return state end
   return nil, state == 'touched'
 end
 
@@ -182,7 +188,7 @@ local function outcome(message)
     return { kind = 'busy', mode = mode }
   end
   local disk, bang = disk_state(buf, message)
-  if disk then return { kind = 'disk' } end
+  if disk then return { kind = 'disk', gone = disk == 'gone' } end
   why = misfit(buf, #message.through > 0 and message.through or message.edits)
   if why then return { kind = 'failed', message = 'the edits do not fit the text: ' .. why } end
   local char, encoding = unencodable(buf, message.edits)

@@ -110,6 +110,11 @@ pub struct MergeAsk {
     pub from_disk: bool,
 }
 
+/// Said with a question about a file that has unsaved lines.
+pub const SAVES_UNSAVED: &str = "Saving it also writes your own unsaved lines.";
+/// Said with a question about a file that no buffer holds.
+pub const NOT_OPEN: &str = "It is not open here: it is written to the disk, and `u` cannot take it back.";
+
 /// A write that waits for a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteAsk {

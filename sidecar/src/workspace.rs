@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::effect::{DiskCmd, Effect, NvimCmd, Verdict};
+use crate::effect::{self, DiskCmd, Effect, NvimCmd, Verdict};
 use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, Hello, PathKind, Save};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
 use crate::reply::WireId;
@@ -390,9 +390,9 @@ impl Workspace {
     /// What a person should know before a change of this file, by its name: that it is not open, or has unsaved lines.
     pub fn note_on(&self, path: &Path) -> Option<String> {
         match self.bufs.named(path) {
-            Some(buf) if buf.meta.modified => Some(refusal::SAVES_UNSAVED.to_owned()),
+            Some(buf) if buf.meta.modified => Some(effect::SAVES_UNSAVED.to_owned()),
             Some(_) => None,
-            None => Some(refusal::NOT_OPEN.to_owned()),
+            None => Some(effect::NOT_OPEN.to_owned()),
         }
     }
 
