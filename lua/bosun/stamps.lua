@@ -1,8 +1,9 @@
 -- What Neovim does not remember of a file: when it was last like the buffer, and whether it ends in a newline.
 --
--- Owns a stamp of the disk and the true end of line per loaded buffer, taken at each read and write. It never changes a
--- buffer's text; right before Neovim's own `:write` it may set the file's time to the one that Neovim expects. 'endofline' is no oracle: it stays off after a save that added the newline. Asked by `edit`
--- before it touches anything, so that `:write` can never ask its own question, and by `buffers`.
+-- Owns a stamp of the disk and the true end of line per loaded buffer, taken at each read and write. It never changes
+-- a buffer's text; right before Neovim's own `:write` it may set the file's time to the one that Neovim expects.
+-- 'endofline' is no oracle: it stays off after a save that added the newline. Asked by `edit` before it touches
+-- anything, so that `:write` can never ask its own question, and by `buffers`.
 local M = {}
 
 local uv = vim.uv
