@@ -44,7 +44,9 @@ local function look(buf)
   local stamp = stat and ('%d %d %d'):format(stat.mtime.sec, stat.mtime.nsec, stat.size) or 'none'
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), newline)
   local is_text = bytes == text or bytes == text .. newline
-  return bytes:sub(-1) == newline:sub(-1) or bytes == '', stamp, is_text
+  -- An empty last line without a newline looks like a line with one.
+  local ends = bytes:sub(-1) == newline:sub(-1) and (bytes ~= text or bytes == text .. newline)
+  return ends or bytes == '', stamp, is_text
 end
 -- A read or write by which buffer and disk are the same.
 local function same(args)
@@ -268,12 +270,16 @@ impl Play {
         });
     }
 
-    /// Waits for normal mode. Of a file that was created meanwhile Neovim asks; it is loaded.
+    /// Waits for normal mode. Of a file that was created meanwhile Neovim asks; it is loaded. What fails after CTRL-O
+    /// takes the keys along that are there already, also the one that ends the insert mode.
     fn settle(&self) {
         self.editor.eventually("normal mode", || {
             let mode = self.editor.mode().0;
             if mode == "r?" {
                 self.editor.input("L");
+            }
+            if mode == "i" {
+                self.editor.input("<Esc>");
             }
             mode == "n"
         });
