@@ -197,8 +197,8 @@ pub enum NvimCmd {
     Edit(EditCall),
     /// An edit of this buffer that waited for a mode to end does not come any more.
     EditOff { buf: BufId },
-    /// The file of this buffer, which has no unsaved text, holds what is no text in the buffer's encoding: the editor
-    /// loads it as it would open it.
+    /// The file of this buffer, which has no unsaved text, holds what is no text in the buffer's encoding, or has only
+    /// now come into being: the editor loads it as it would open it.
     Reload { buf: BufId },
     /// Replace lines of a transcript buffer; acknowledged by `ViewAck`.
     Patch(ViewPatch),

@@ -506,3 +506,22 @@ fn a_file_that_is_none_of_a_sessions_is_looked_after_by_neovim_as_ever() {
     editor.input("<CR><CR>");
     editor.eventually("the end of it", || !editor.mode().1);
 }
+
+#[test]
+fn a_file_that_comes_into_being_under_its_new_buffer_is_followed_and_nothing_is_asked() {
+    let editor = Setup::new().file("a.txt", DISK).start();
+    editor.edit("a.txt");
+    let buf = editor.edit("new.txt");
+    let mut hand = Hand::start(&editor);
+    assert!(hand.read("a.txt").is_ok());
+    std::fs::write(editor.path("new.txt"), DISK).expect("a file");
+    editor.input(":checktime<CR>");
+    await_text(&editor, buf, "the file", DISK);
+    let new = DISK.replace("two", "TWO");
+    rewrite(&editor.path("new.txt"), &new);
+    editor.input(":checktime<CR>");
+    await_text(&editor, buf, "its change", &new);
+    editor.input("9GccMINE<Esc>");
+    nothing_is_asked(&editor, buf, &new.replace("five", "MINE"), "new.txt");
+    hand.end();
+}

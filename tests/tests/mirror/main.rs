@@ -145,7 +145,7 @@ impl Play {
 
     fn look(&self, buf: i64) -> Option<Expected> {
         let aside = self.editor.aside("probe");
-        let now = self.editor.lua("return fuzz.look(...)", &[buf.into(), json!(aside)]);
+        let now = self.answering(|| self.editor.lua("return fuzz.look(...)", &[buf.into(), json!(aside)]));
         let name = now["name"].as_str().unwrap_or_default().to_string();
         if now["file"] != true || !Path::new(&name).is_absolute() {
             return None;
@@ -254,10 +254,16 @@ impl Play {
         }
     }
 
-    /// A command line. Of a file that was created meanwhile Neovim asks, as soon as its window is entered.
     fn ex(&self, command: &str) {
-        let run =
-            || self.editor.call_within("nvim_exec_lua", &["fuzz.ex(...)".into(), json!([command])], LATE);
+        self.answering(|| {
+            let done =
+                self.editor.call_within("nvim_exec_lua", &["fuzz.ex(...)".into(), json!([command])], LATE);
+            done.unwrap_or_else(|why| panic!("{why}"));
+        });
+    }
+
+    /// Of a file that was created meanwhile Neovim asks, as soon as its window is entered; it is loaded.
+    fn answering<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let run = scope.spawn(run);
             while !run.is_finished() {
@@ -266,8 +272,8 @@ impl Play {
                 }
                 std::thread::sleep(Duration::from_micros(200));
             }
-            run.join().expect("the call").unwrap_or_else(|why| panic!("{why}"));
-        });
+            run.join().expect("the call")
+        })
     }
 
     /// Waits for normal mode. Of a file that was created meanwhile Neovim asks; it is loaded. What fails after CTRL-O

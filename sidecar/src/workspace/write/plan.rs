@@ -182,6 +182,12 @@ impl Workspace {
                 }
                 return op.done(out);
             }
+            // A buffer for a new file, whose file has come into being: as long as it has not read it, Neovim would not
+            // let the person save.
+            Ok(_) if b.meta.stamp.is_none() && !b.unsaved() && b.snapshot().is_empty() => {
+                out.push(Effect::Nvim(NvimCmd::Reload { buf }));
+                return op.done(out);
+            }
             Ok(text) => text,
             // It may come back in the next moment; a buffer stays when its file goes.
             Err(DiskError::NotFound) => return op.done(out),
