@@ -198,7 +198,8 @@ function M.unsaved(message)
 end
 
 --- Loads the file of an unmodified buffer as Neovim would open it: it holds what is no text in the encoding that the
---- buffer has, or was not there when the buffer was made. The undo history stays ('undoreload'). What was loaded from that very file stays as it is.
+--- buffer has, or was not there when the buffer was made. The undo history stays ('undoreload'). What was loaded from
+--- that very file stays as it is.
 function M.reload(buf)
   if not api.nvim_buf_is_loaded(buf) or vim.bo[buf].modified then return end
   local stamp = stamps().get(buf)
