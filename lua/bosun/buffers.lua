@@ -49,6 +49,7 @@ end
 
 local function facts(buf)
   local o = vim.bo[buf]
+  stamps().recognise(buf)
   local stamp = stamps().get(buf) or {}
   return {
     sec = stamp.sec,

@@ -158,18 +158,23 @@ local function ends_in_newline(buf)
   return bytes and (bytes == '' or bytes:sub(-1) == (vim.bo[buf].fileformat == 'mac' and '\r' or '\n'))
 end
 
+--- An unmodified buffer whose file holds just its text was read from that or written to it, also where no autocommand
+--- told of it (`:noautocmd write`).
+function M.recognise(buf)
+  if vim.bo[buf].modified then return end
+  local is = now(buf)
+  if is.missing or stamps[buf] and same(stamps[buf], is) or not same_text(buf) then return end
+  stamps[buf] = is
+  eols[buf] = ends_in_newline(buf)
+end
+
 --- Whether the text ends in a newline. 'endofline' says so; where it is off and 'fixendofline' would add one at the
 --- next save, the file tells: it is not to change by that alone.
 function M.eol(buf)
   local o = vim.bo[buf]
   if o.endofline then return true end
   if o.binary or not o.fixendofline then return false end
-  -- It may not have been said when the file was read, or Neovim wrote it without an autocommand.
-  local stale = eols[buf] == nil or not (stamps[buf] and same(stamps[buf], now(buf)))
-  if stale and not o.modified and same_text(buf) ~= false then
-    local ends = ends_in_newline(buf)
-    if ends ~= nil then eols[buf] = ends end
-  end
+  if eols[buf] == nil and not o.modified then eols[buf] = ends_in_newline(buf) end
   return eols[buf] or false
 end
 

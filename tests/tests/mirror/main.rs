@@ -38,7 +38,7 @@ vim.api.nvim_create_autocmd('FileChangedShell', { callback = function() vim.v.fc
 local function look(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   local file, stat = io.open(name, 'rb'), vim.uv.fs_stat(name)
-  local bytes = (file and file:read('*a') or '\n'):gsub('^\239\187\191', '')
+  local bytes = (file and file:read('*a') or ''):gsub('^\239\187\191', '')
   if file then file:close() end
   local newline = ({ unix = '\n', dos = '\r\n', mac = '\r' })[vim.bo[buf].fileformat]
   local stamp = stat and ('%d %d %d'):format(stat.mtime.sec, stat.mtime.nsec, stat.size) or 'none'
