@@ -49,6 +49,7 @@ end
 
 local function facts(buf)
   local o = vim.bo[buf]
+  stamps().recognise(buf)
   local stamp = stamps().get(buf) or {}
   return {
     sec = stamp.sec,
@@ -197,6 +198,25 @@ function M.unsaved(message)
   end
 end
 
+--- Loads the file of an unmodified buffer as Neovim would open it: it holds what is no text in the encoding that the
+--- buffer has, or was not there when the buffer was made. The undo history stays ('undoreload'). What was loaded from
+--- that very file stays as it is.
+function M.reload(buf)
+  if not api.nvim_buf_is_loaded(buf) or vim.bo[buf].modified then return end
+  local stamp = stamps().get(buf)
+  if stamp and stamps().is(buf, stamp) then return end
+  local moments = require('bosun.moments')
+  local mode = moments.in_the_way(buf)
+  if mode then
+    return moments.when_over(buf, mode, vim.schedule_wrap(function() M.reload(buf) end))
+  end
+  api.nvim_buf_call(buf, function()
+    local view = vim.fn.winsaveview()
+    vim.cmd('silent! keepalt keepjumps edit')
+    vim.fn.winrestview(view)
+  end)
+end
+
 -- Neovim noticed that a file changed.
 local function on_changed(args)
   if not mirrored[args.buf] then
@@ -230,7 +250,8 @@ local function watch()
   on('OptionSet', function() M.announce(api.nvim_get_current_buf()) end, OPTIONS)
   on('FileChangedShell', on_changed)
   on({ 'BufUnload', 'BufDelete', 'BufWipeout' }, function(args)
-    mirrored[args.buf] = nil
+    -- Also before `:edit` loads it anew.
+    M.unfollow(args.buf)
     M.closed(args.buf)
   end)
 end

@@ -7,21 +7,18 @@ local M = {}
 
 local api = vim.api
 
--- How soon to try again when a lock that has no event stands in the way, in milliseconds.
-local RETRY = 100
-
 local function notify(name, message) require('bosun.rpc').notify(name, message) end
 
-local ns = api.nvim_create_namespace('bosun.edit')
+local moments = require('bosun.moments')
+local write = require('bosun.write')
 
--- See below.
-local in_block = nil
 -- Buffers that wait for a mode to end.
 local waiting = {}
 
 -- An autocommand of this buffer that waits (a formatter before a save, say) has seen the text as it is now, and what it
 -- is about to do is meant for that. One that waits for longer than this waits for us.
 local PATIENCE = 10000
+-- By buffer: { when it was first found so, when last }, in milliseconds.
 local since = {}
 
 local function in_autocommand(buf)
@@ -30,34 +27,14 @@ local function in_autocommand(buf)
     since[buf] = nil
     return false
   end
-  since[buf] = since[buf] or vim.uv.now()
-  return vim.uv.now() - since[buf] < PATIENCE
+  local now = vim.uv.now()
+  local wait = since[buf]
+  -- It is tried again and again; a gap means another autocommand.
+  if not wait or now - wait[2] > 10 * moments.RETRY then wait = { now } end
+  wait[2] = now
+  since[buf] = wait
+  return now - wait[1] < PATIENCE
 end
-
--- The mode in which `buf` must not be edited, or nil. Half-typed operators and selections would hit other lines
--- than the person meant, an open completion menu other text.
-local function blocked(buf)
-  if vim.fn.getcmdwintype() ~= '' then return 'command-line window' end
-  if api.nvim_get_current_buf() ~= buf then return nil end
-  local mode = api.nvim_get_mode().mode
-  if mode:find('^no') or mode:find('^[vVsS\22\19]') or mode:find('^[iR]v?[cx]$') then return mode end
-  -- Replace mode remembers what it replaced, and typing into a block is copied to its lines at the end.
-  if mode:find('^R') then return mode end
-  if in_block == buf and mode:find('^i') then return 'insert into a block' end
-end
-
--- The buffer in which a visual block is being typed into, or nil: insert mode by itself does not tell.
-api.nvim_create_autocmd('ModeChanged', {
-  group = api.nvim_create_augroup('bosun.edit.block', {}),
-  callback = function()
-    local old, new = vim.v.event.old_mode, vim.v.event.new_mode
-    if not new:find('^i') then
-      in_block = nil
-    elseif old:find('^\22') then
-      in_block = api.nvim_get_current_buf()
-    end
-  end,
-})
 
 local function safe(buf)
   waiting[buf] = nil
@@ -69,20 +46,10 @@ local function wait_for_mode(buf, mode)
   require('bosun.waits').begin(buf, mode)
   if waiting[buf] then return end
   waiting[buf] = true
-  -- The end of an autocommand has no event.
-  if mode == 'autocommand' then
-    return vim.defer_fn(function() safe(buf) end, RETRY)
-  end
-  api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave', 'BufEnter', 'WinEnter' }, {
-    group = api.nvim_create_augroup('bosun.edit', { clear = false }),
-    callback = function(args)
-      -- In CmdwinLeave the window is still there, but nothing is typed into it any more.
-      if args.event ~= 'CmdwinLeave' and blocked(buf) then return false end
-      require('bosun.waits').over(buf)
-      safe(buf)
-      return true
-    end,
-  })
+  moments.when_over(buf, mode, function()
+    if mode ~= 'autocommand' then require('bosun.waits').over(buf) end
+    safe(buf)
+  end)
 end
 
 -- Ends the undo step of this buffer: what comes next is a step of its own, also what is typed on in insert mode.
@@ -125,7 +92,11 @@ end
 local function change_keeping_jumps(buf, message)
   local ok, err
   M.running = function()
-    ok, err = pcall(change, buf, message.edits)
+    ok, err = pcall(change, buf, message.through)
+    if ok and #message.through > 0 then close_undo_step(buf) end
+    if ok then
+      ok, err = pcall(change, buf, message.edits)
+    end
     if ok and message.empty and not require('bosun.buffers').is_empty(buf) then
       ok, err = pcall(api.nvim_buf_set_lines, buf, 0, -1, true, {})
     end
@@ -141,74 +112,25 @@ local function change_keeping_jumps(buf, message)
   return ok, err
 end
 
-local function plain(err)
-  local text = tostring(err):match('[^\n]*')
-  -- Where in a script of somebody's it happened says nothing to a person.
-  text = text
-    :gsub('^.-(E%d+:)', '%1')
-    :gsub('^Vim%b():', '')
-    :gsub('%S+%.lua:%d+: ', '')
-    :gsub(" in function '?[^']*'?%.*$", '')
-  return text
-end
-
 -- 'endofline' as asked for, and no newline added by 'fixendofline' at this save.
 local function with_eol(buf, eol, save)
   local o = vim.bo[buf]
   local fix = o.fixendofline
   if o.endofline ~= eol then o.endofline = eol end
   if not eol and fix then o.fixendofline = false end
-  local results = { save() }
+  local why = save()
   if not eol and fix and api.nvim_buf_is_valid(buf) then vim.bo[buf].fixendofline = true end
-  return unpack(results)
-end
-
--- Through `:write`, as the person would: with autocommands, and without a message or a question. An error of
--- somebody's autocommand does not keep the file from being written, as it does not for the person.
-local function save(buf, bang)
-  local errmsg, name = vim.v.errmsg, api.nvim_buf_get_name(buf)
-  vim.v.errmsg = ''
-  -- The folder of a new file is made; as an argument of `nvim_cmd`, `++p` would be a name.
-  local parents = vim.fn.isdirectory(vim.fn.fnamemodify(name, ':h')) == 0 and ' ++p' or ''
-  local write = ('silent! keepalt keepjumps write%s%s'):format(bang and '!' or '', parents)
-  local ok, err = pcall(api.nvim_buf_call, buf, function() vim.cmd(write) end)
-  local said = vim.v.errmsg
-  vim.v.errmsg = errmsg
-  if api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) ~= name then
-    return false, 'the buffer got another name while it was saved'
-  end
-  if not api.nvim_buf_is_loaded(buf) then return false, 'the buffer was closed while it was saved' end
-  if not vim.bo[buf].modified then return true end
-  if not ok then return false, plain(err) end
-  return false, said ~= '' and plain(said) or 'the buffer is still modified after :write'
-end
-
--- `'[` and `']` do not follow the text, and any write sets them to the whole file. They go back to the text of the
--- person's last put. Returns what brings them back.
-local function keep_put_marks(buf)
-  local marks = {}
-  for _, name in ipairs({ '[', ']' }) do
-    local at = api.nvim_buf_get_mark(buf, name)
-    local ok, id = pcall(api.nvim_buf_set_extmark, buf, ns, at[1] - 1, at[2], {})
-    marks[name] = ok and id or nil
-  end
-  return function()
-    for name, id in pairs(marks) do
-      local at = api.nvim_buf_get_extmark_by_id(buf, ns, id, {})
-      api.nvim_buf_del_extmark(buf, ns, id)
-      if at[1] then pcall(api.nvim_buf_set_mark, buf, name, at[1] + 1, at[2], {}) end
-    end
-  end
+  return why
 end
 
 -- Whether the file on disk is one that may be written over: nil and what `:write` needs, or what stands in the way.
 local function disk_state(buf, message)
   local stamps = require('bosun.stamps')
-  if message.disk then return not stamps.is(buf, message.disk) and 'disk' or nil, true end
+  if message.disk then return not stamps.is(buf, message.disk) and 'changed' or nil, true end
   if not message.save then return nil, false end
   local state = stamps.check(buf)
   if state == 'gone' and message.recreate then return nil, true end
-  if state == 'changed' or state == 'created' or state == 'gone' then return 'disk' end
+  if state == 'changed' or state == 'created' or state == 'gone' then return state end
   return nil, state == 'touched'
 end
 
@@ -260,14 +182,14 @@ local function outcome(message)
   if why then return { kind = 'failed', message = why } end
   local tick = api.nvim_buf_get_changedtick(buf)
   if tick ~= message.tick then return { kind = 'stale', tick = tick } end
-  local mode = in_autocommand(buf) and 'autocommand' or blocked(buf)
+  local mode = in_autocommand(buf) and 'autocommand' or moments.in_the_way(buf)
   if mode then
     wait_for_mode(buf, mode)
     return { kind = 'busy', mode = mode }
   end
   local disk, bang = disk_state(buf, message)
-  if disk then return { kind = 'disk' } end
-  why = misfit(buf, message.edits)
+  if disk then return { kind = 'disk', gone = disk == 'gone' } end
+  why = misfit(buf, #message.through > 0 and message.through or message.edits)
   if why then return { kind = 'failed', message = 'the edits do not fit the text: ' .. why } end
   local char, encoding = unencodable(buf, message.edits)
   if char then
@@ -277,7 +199,7 @@ local function outcome(message)
   end
 
   close_undo_step(buf)
-  local put_marks_back = keep_put_marks(buf)
+  local put_marks_back = write.keep_put_marks(buf)
   local modifiable = vim.bo[buf].modifiable
   if follows then
     vim.bo[buf].modifiable = true
@@ -290,10 +212,10 @@ local function outcome(message)
     put_marks_back()
     if tostring(err):find('E565') and api.nvim_buf_get_changedtick(buf) == tick then
       require('bosun.waits').begin(buf, 'textlock')
-      vim.defer_fn(function() safe(buf) end, RETRY)
+      vim.defer_fn(function() safe(buf) end, moments.RETRY)
       return { kind = 'busy', mode = 'textlock' }
     end
-    return { kind = 'failed', message = plain(err) }
+    return { kind = 'failed', message = write.plain(err) }
   end
   close_undo_step(buf)
   require('bosun.waits').over(buf)
@@ -301,11 +223,14 @@ local function outcome(message)
   local saved = false
   why = nil
   if message.save then
-    saved, why = with_eol(buf, message.eol, function() return save(buf, bang) end)
+    why = with_eol(buf, message.eol, function() return write.write(buf, bang) end)
+    saved = why == nil
     if not api.nvim_buf_is_loaded(buf) then return { kind = 'failed', message = why } end
     if saved then M.watch_keys() end
   else
     local o = vim.bo[buf]
+    -- First, because a change of the option is told at once.
+    require('bosun.stamps').ends(buf, message.eol)
     if o.endofline ~= message.eol then o.endofline = message.eol end
     if message.clean then be_clean(buf, message.clean) end
   end
@@ -353,7 +278,7 @@ function M.apply(message)
   local ok, result = xpcall(outcome, debug.traceback, message)
   if not ok then
     require('bosun.inbox').fail('edit', result)
-    result = { kind = 'failed', message = plain(result) }
+    result = { kind = 'failed', message = write.plain(result) }
   end
   result.op = message.op
   notify('edit_done', result)

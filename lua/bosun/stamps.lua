@@ -1,8 +1,9 @@
 -- What Neovim does not remember of a file: when it was last like the buffer, and whether it ends in a newline.
 --
--- Owns a stamp of the disk and the true end of line per loaded buffer, taken at each read and write. It never reads
--- or writes a buffer. 'endofline' is no oracle: it stays off after a save that added the newline. Asked by `edit`
--- before it touches anything, so that `:write` can never ask its own question, and by `buffers`.
+-- Owns a stamp of the disk and the true end of line per loaded buffer, taken at each read and write. It never changes
+-- a buffer's text; right before Neovim's own `:write` it may set the file's time to the one that Neovim expects.
+-- 'endofline' is no oracle: it stays off after a save that added the newline. Asked by `edit` before it touches
+-- anything, so that `:write` can never ask its own question, and by `buffers`.
 local M = {}
 
 local uv = vim.uv
@@ -127,10 +128,10 @@ function M.follow(buf, stamp)
   stamps[buf] = stamp
 end
 
--- Sets the time of a file to the nanosecond, which libuv cannot; false where that does not work.
+-- Sets the time of a file to the nanosecond, which libuv cannot. Where that does not work, Neovim asks.
 local function set_mtime(path, stamp)
   local ok, ffi = pcall(require, 'ffi')
-  if not ok then return false end
+  if not ok then return end
   pcall(
     ffi.cdef,
     [[ typedef struct { long sec; long nsec; } bosun_timespec;
@@ -139,10 +140,10 @@ local function set_mtime(path, stamp)
   local here = jit.os == 'Linux' and -100 or -2
   local omit = jit.os == 'Linux' and 1073741822 or -2
   local made, times = pcall(ffi.new, 'bosun_timespec[2]', { { 0, omit }, { stamp.sec, stamp.nsec } })
-  return made and pcall(ffi.C.utimensat, here, path, times, 0)
+  if made then pcall(ffi.C.utimensat, here, path, times, 0) end
 end
 
---- Called right before Neovim writes the file: if it still has the stamp that we followed, nothing is overwritten that
+-- Called right before Neovim writes the file: if it still has the stamp that we followed, nothing is overwritten that
 --- the buffer does not know, and Neovim is spared its question by giving the file the time that it expects. The write
 --- sets a new one in the next moment.
 local function spare_question(buf)
@@ -151,32 +152,47 @@ local function spare_question(buf)
   if path then set_mtime(path, believed[buf]) end
 end
 
+-- Whether the file ends in a newline; nil where there is none. A file of no bytes lacks no newline.
+local function ends_in_newline(buf)
+  local bytes = bytes_of(vim.api.nvim_buf_get_name(buf))
+  return bytes and (bytes == '' or bytes:sub(-1) == (vim.bo[buf].fileformat == 'mac' and '\r' or '\n'))
+end
+
+--- An unmodified buffer whose file holds just its text was read from that or written to it, also where no autocommand
+--- told of it (`:noautocmd write`).
+function M.recognise(buf)
+  if vim.bo[buf].modified then return end
+  local is = now(buf)
+  if is.missing or stamps[buf] and same(stamps[buf], is) or not same_text(buf) then return end
+  stamps[buf] = is
+  eols[buf] = ends_in_newline(buf)
+end
+
 --- Whether the text ends in a newline. 'endofline' says so; where it is off and 'fixendofline' would add one at the
---- next save, the disk's last byte tells.
+--- next save, the file tells: it is not to change by that alone.
 function M.eol(buf)
   local o = vim.bo[buf]
   if o.endofline then return true end
   if o.binary or not o.fixendofline then return false end
-  if eols[buf] == nil then
-    local disk = not o.modified and bytes_of(vim.api.nvim_buf_get_name(buf)) or ''
-    eols[buf] = disk:sub(-1) == (o.fileformat == 'mac' and '\r' or '\n')
-  end
-  return eols[buf]
+  if eols[buf] == nil and not o.modified then eols[buf] = ends_in_newline(buf) end
+  return eols[buf] or false
 end
+
+--- Whether the text that was put into the buffer ends in a newline.
+function M.ends(buf, eol) eols[buf] = eol end
 
 -- The size of the file that Neovim just wrote, where that can be told.
 local function written_size(buf)
   local o = vim.bo[buf]
   if o.fileencoding ~= '' and o.fileencoding ~= 'utf-8' then return nil end
   local lines = vim.api.nvim_buf_line_count(buf)
-  local size = vim.api.nvim_buf_get_offset(buf, lines) + (o.bomb and 3 or 0)
-  local newline = o.fileformat == 'dos' and 2 or 1
-  size = size + lines * (newline - 1)
-  local eol = o.endofline or (o.fixendofline and not o.binary)
-  return eol and size or size - newline
+  -- The offset of the end leaves a newline out that is not written, and counts one byte for each that is.
+  local ends = o.endofline or (o.fixendofline and not o.binary)
+  local breaks = o.fileformat == 'dos' and (ends and lines or lines - 1) or 0
+  return vim.api.nvim_buf_get_offset(buf, lines) + (o.bomb and 3 or 0) + breaks
 end
 
---- A read or write by which buffer and disk are the same. A file of no bytes lacks no newline.
+-- A read or write by which buffer and disk are the same. A file of no bytes lacks no newline.
 local function take(buf, eol)
   stamps[buf], believed[buf], noticed[buf] = now(buf), nil, nil
   eols[buf] = eol or stamps[buf].size == 0

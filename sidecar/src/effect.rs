@@ -110,6 +110,11 @@ pub struct MergeAsk {
     pub from_disk: bool,
 }
 
+/// Said with a question about a file that has unsaved lines.
+pub const SAVES_UNSAVED: &str = "Saving it also writes your own unsaved lines.";
+/// Said with a question about a file that no buffer holds.
+pub const NOT_OPEN: &str = "It is not open here: it is written to the disk, and `u` cannot take it back.";
+
 /// A write that waits for a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteAsk {
@@ -222,6 +227,11 @@ pub enum NvimCmd {
     Slice { buf: BufId, start: usize, later: bool },
     /// The atomic edit: compare tick and mode, edit as one undo step, save.
     Edit(EditCall),
+    /// An edit of this buffer that waited for a mode to end does not come any more.
+    EditOff { buf: BufId },
+    /// The file of this buffer, which has no unsaved text, holds what is no text in the buffer's encoding, or has only
+    /// now come into being: the editor loads it as it would open it.
+    Reload { buf: BufId },
     /// Replace lines of a transcript buffer; acknowledged by `ViewAck`.
     Patch(ViewPatch),
     /// State of all sessions, for tables that queries read.
@@ -251,8 +261,10 @@ pub struct EditCall {
     pub buf: BufId,
     /// The tick the edits were computed for.
     pub tick: u64,
+    /// Edits that come before, an undo step of their own: a text that is given up but can be had back. Like `edits`.
+    pub through: Vec<TextEdit>,
     /// Whole-line or within-line replacements in ascending order, not overlapping, all in coordinates of the text at
-    /// `tick`. Positions are zero-based lines and UTF-8 byte columns; new text uses LF. Columns are byte offsets into
+    /// `tick`, or of that after `through`. Positions are zero-based lines and UTF-8 byte columns; new text uses LF. Columns are byte offsets into
     /// Neovim's line.
     pub edits: Vec<TextEdit>,
     /// Whether the text ends in a newline once edited.

@@ -288,8 +288,8 @@ pub enum EditOutcome {
     /// Edited, and saved if that was asked. `tick` is the tick after all of it, `modified` the state after it, `stamp`
     /// that of the file the buffer is now like.
     Done { tick: u64, saved: bool, modified: bool, stamp: Option<Stamp> },
-    /// The file on disk is neither what the buffer came from nor what the call named; nothing was done.
-    Disk,
+    /// The file on disk is neither what the buffer came from nor what the call named, or is `gone`; nothing was done.
+    Disk { gone: bool },
     /// The text moved on; nothing was done. `tick` is the present one; all events up to it have been sent before.
     Stale { tick: u64 },
     /// The mode stands in the way; nothing was done. A `Safe` follows.

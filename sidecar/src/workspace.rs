@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::effect::{DiskCmd, Effect, NvimCmd, Verdict};
+use crate::effect::{self, DiskCmd, Effect, NvimCmd, Verdict};
 use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, Hello, PathKind, Save};
 use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
 use crate::reply::WireId;
@@ -173,7 +173,6 @@ impl Workspace {
             self.ops.insert(op, Op::BufName(buf));
             out.push(Effect::Disk(op, DiskCmd::Resolve { path, twins: Vec::new() }));
         }
-        self.unasked(buf, &mut out);
         if let Some(b) = self.bufs.ready(buf).filter(|b| b.belies()) {
             out.push(Effect::Nvim(NvimCmd::Unsaved { buf, tick: b.tick() }));
         }
@@ -391,9 +390,9 @@ impl Workspace {
     /// What a person should know before a change of this file, by its name: that it is not open, or has unsaved lines.
     pub fn note_on(&self, path: &Path) -> Option<String> {
         match self.bufs.named(path) {
-            Some(buf) if buf.meta.modified => Some(refusal::SAVES_UNSAVED.to_owned()),
+            Some(buf) if buf.meta.modified => Some(effect::SAVES_UNSAVED.to_owned()),
             Some(_) => None,
-            None => Some(refusal::NOT_OPEN.to_owned()),
+            None => Some(effect::NOT_OPEN.to_owned()),
         }
     }
 
@@ -436,6 +435,7 @@ impl Workspace {
     /// Tries the ops that wait for a mirror or for their turn, until none of them moves.
     fn settle(&mut self, out: &mut Vec<Effect>) {
         self.follows.stale = true;
+        self.unasked(out);
         loop {
             let waiting: Vec<OpId> = self
                 .ops

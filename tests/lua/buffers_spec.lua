@@ -40,6 +40,24 @@ end
 
 return {
   {
+    "a buffer that is loaded anew keeps its own 'autoread'",
+    function(e)
+      for _, own in ipairs({ true, false, vim.NIL }) do
+        local path = e:file('a.txt', 'a\n')
+        local buf = e:open(path)
+        start(e)
+        if own ~= vim.NIL then e:lua('vim.bo.autoread = ...', own) end
+        slice(e, buf)
+        same(e:lua('return vim.bo.autoread'), false)
+        e:cmd('edit!')
+        slice(e, buf)
+        e:lua("require('bosun.buffers').unfollow(...)", buf)
+        same(e:lua('return vim.bo.autoread'), own)
+        e:cmd('bwipeout!')
+      end
+    end,
+  },
+  {
     'nothing is said before there is a session, then all file buffers are announced',
     function(e)
       local a = e:open(e:file('a.txt', 'a\n'))

@@ -293,6 +293,38 @@ return {
     end,
   },
   {
+    "a save that fails is an answer, also with 'confirm'",
+    function(e)
+      local path = e:file('a.txt', 'a\n')
+      local buf = e:open(path)
+      e:lua("vim.o.confirm = true; vim.uv.fs_chmod(..., tonumber('444', 8))", path)
+      -- Whoever may write everything writes this, too.
+      local may = e:lua('return vim.uv.fs_access(..., "W")', path)
+      local outcome = e:edit(buf, { { whole = true, sl = 0, sc = 0, el = 1, ec = 0, lines = { 'b' } } })
+      same({ outcome.kind, e:lua('return vim.o.confirm') }, { may and 'done' or 'not_saved', true })
+    end,
+  },
+  {
+    'the stamp after a save is the one of the file, whether it ends in a newline or not',
+    function(e)
+      for _, format in ipairs({ 'unix', 'dos' }) do
+        for _, eol in ipairs({ true, false }) do
+          local buf = e:open(e:file(format .. tostring(eol), 'one\ntwo\n'))
+          e:lua('vim.bo.fileformat, vim.bo.fixendofline = ..., false', format)
+          local outcome = e:edit(
+            buf,
+            { { whole = true, sl = 0, sc = 0, el = 1, ec = 0, lines = { 'ONE' } } },
+            { eol = eol }
+          )
+          same({ outcome.size, e:lua("return require('bosun.stamps').check(...)", buf) }, {
+            #e:bytes(e.dir .. '/' .. format .. tostring(eol)),
+            'same',
+          })
+        end
+      end
+    end,
+  },
+  {
     'a lock of the text is waited for',
     function(e)
       local buf = e:open(e:file('a.txt', 'a\n'))
@@ -302,6 +334,7 @@ return {
         vim.keymap.set('n', '<F2>', function()
           require('bosun.inbox').recv('edit', {
             op = 5, buf = buf, tick = vim.api.nvim_buf_get_changedtick(buf), eol = true, empty = false, save = true,
+            through = {},
             edits = { { whole = true, sl = 0, sc = 0, el = 1, ec = 0, lines = { 'b' } } },
           })
           return '<Ignore>'

@@ -93,7 +93,7 @@ function M:lines(buf) return self:lua('return vim.api.nvim_buf_get_lines(..., 0,
 
 --- Sends an edit as the sidecar would, at the buffer's present tick unless told otherwise; returns the outcome.
 function M:edit(buf, edits, more)
-  local message = { op = 1, buf = buf, edits = edits, eol = true, empty = false, save = true }
+  local message = { op = 1, buf = buf, through = {}, edits = edits, eol = true, empty = false, save = true }
   message = vim.tbl_extend('force', message, more or {})
   return self:lua(
     [[

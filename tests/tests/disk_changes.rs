@@ -122,10 +122,7 @@ fn unsaved_lines_and_a_change_on_disk_at_the_same_place_are_for_the_person_to_de
         assert!(hand.outcome().is_err(), "{option}");
         assert_eq!(text(&editor, buf), chosen, "{option}");
         assert_eq!(editor.disk("a.txt"), chosen.as_bytes(), "{option}");
-        if option == "ours" {
-            hand.end();
-            continue;
-        }
+        // Either way both texts can be had back.
         let states = editor.lua(
             "local buf, seen = ..., {}
              for seq = 0, vim.fn.undotree(buf).seq_last do
@@ -443,6 +440,47 @@ fn a_buffer_stays_when_its_file_goes_and_the_agent_reads_it() {
 }
 
 #[test]
+fn a_file_that_is_no_text_any_more_is_shown_as_neovim_opens_it() {
+    for (bytes, shown) in [(&b"caf\xe9\n"[..], "caf\u{e9}"), (b"\xff\0bin\n", "\u{ff}\0bin")] {
+        let editor = Setup::new().file("a.txt", "one\n").start();
+        let buf = editor.edit("a.txt");
+        let mut hand = Hand::start(&editor);
+        assert_eq!(hand.read("a.txt").as_deref(), Ok("one\n"));
+        std::fs::write(editor.path("a.txt"), bytes).expect("a file");
+        later(&editor.path("a.txt"), Duration::from_secs(2));
+        editor.exec("checktime");
+        await_text(&editor, buf, "the file", &format!("{shown}\n"));
+        assert_eq!(editor.lua("return vim.bo[...].fileencoding", &[buf.into()]), "latin1");
+        assert!(!modified(&editor, buf));
+        let read = Ok(format!("{shown}\n"));
+        // Until the mirror is there anew, it is a file like any other.
+        editor.eventually("the text is read", || hand.read("a.txt") == read);
+        editor.input("u");
+        await_text(&editor, buf, "what was there before", "one\n");
+        editor.assert_quiet();
+        hand.end();
+    }
+}
+
+#[test]
+fn once_its_session_is_closed_a_buffer_is_neovims_own_again() {
+    let editor = Setup::new().file("a.txt", "one\n").start();
+    let buf = editor.edit("a.txt");
+    let mut hand = Hand::start(&editor);
+    assert_eq!(hand.read("a.txt").as_deref(), Ok("one\n"));
+    let session = hand.session.clone();
+    hand.end();
+    editor.lua("require('bosun').close({ session = ... })", &[json!(session)]);
+    editor.eventually("its own 'autoread'", || {
+        editor.lua("return vim.bo[...].autoread == nil", &[buf.into()]) == true
+    });
+    rewrite(&editor.path("a.txt"), "two\n");
+    editor.exec("checktime");
+    await_text(&editor, buf, "the change", "two\n");
+    assert!(!modified(&editor, buf));
+}
+
+#[test]
 fn a_file_that_is_none_of_a_sessions_is_looked_after_by_neovim_as_ever() {
     let editor = Setup::new().file("a.txt", DISK).start();
     let outside = editor.aside("outside.txt");
@@ -467,4 +505,23 @@ fn a_file_that_is_none_of_a_sessions_is_looked_after_by_neovim_as_ever() {
     editor.eventually("the question", || editor.screen().contains("W12"));
     editor.input("<CR><CR>");
     editor.eventually("the end of it", || !editor.mode().1);
+}
+
+#[test]
+fn a_file_that_comes_into_being_under_its_new_buffer_is_followed_and_nothing_is_asked() {
+    let editor = Setup::new().file("a.txt", DISK).start();
+    editor.edit("a.txt");
+    let buf = editor.edit("new.txt");
+    let mut hand = Hand::start(&editor);
+    assert!(hand.read("a.txt").is_ok());
+    std::fs::write(editor.path("new.txt"), DISK).expect("a file");
+    editor.input(":checktime<CR>");
+    await_text(&editor, buf, "the file", DISK);
+    let new = DISK.replace("two", "TWO");
+    rewrite(&editor.path("new.txt"), &new);
+    editor.input(":checktime<CR>");
+    await_text(&editor, buf, "its change", &new);
+    editor.input("9GccMINE<Esc>");
+    nothing_is_asked(&editor, buf, &new.replace("five", "MINE"), "new.txt");
+    hand.end();
 }

@@ -230,6 +230,9 @@ fn a_cancel_takes_back_a_change_that_waits() {
     editor.cancel(&hand.session);
     let error = hand.outcome().expect_err("it is refused");
     assert_eq!(error["code"], -32800, "{error}");
+    let words =
+        "return #vim.api.nvim_buf_get_extmarks(..., vim.api.nvim_create_namespace('bosun.waits'), 0, -1, {})";
+    editor.eventually("nothing is said to wait", || editor.lua(words, &[buf.into()]) == 0);
     let before = editor.calls().get("edit").copied();
     editor.input("d");
     await_text(&editor, buf, "the person's", &OLD.replace("line 5\n", ""));

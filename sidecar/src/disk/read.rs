@@ -1,4 +1,4 @@
-//! Reading a text file that is not open in the editor.
+//! Reading a text file, open in the editor or not.
 //!
 //! Owns no state. It never follows a link. Called by the disk edge.
 

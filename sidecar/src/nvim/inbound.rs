@@ -163,7 +163,7 @@ fn outcome(mut t: Table) -> Result<EditOutcome, Malformed> {
             modified: t.flag("modified")?,
             stamp: stamp(&mut t)?,
         },
-        "disk" => EditOutcome::Disk,
+        "disk" => EditOutcome::Disk { gone: t.flag("gone")? },
         "stale" => EditOutcome::Stale { tick: t.uint("tick")? },
         "busy" => EditOutcome::Busy { mode: t.text_or_empty("mode")? },
         "not_saved" => EditOutcome::NotSaved { tick: t.uint("tick")?, message: t.text_or_empty("message")? },

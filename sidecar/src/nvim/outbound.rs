@@ -87,6 +87,8 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
         NvimCmd::Slice { buf, start, later } => {
             message("slice", vec![("buf", buf.0.into()), ("start", start.into()), ("later", later.into())])
         }
+        NvimCmd::EditOff { buf } => message("edit_off", vec![("buf", buf.0.into())]),
+        NvimCmd::Reload { buf } => message("reload", vec![("buf", buf.0.into())]),
         NvimCmd::Edit(call) => message("edit", edit(&call)),
         NvimCmd::Patch(p) => message("patch", patch(p, groups)),
         NvimCmd::Sessions(all) => snapshot("sessions", vec![("list", list(&all, session))]),
@@ -182,6 +184,7 @@ fn edit(call: &EditCall) -> Fields {
         ("op", call.op.0.into()),
         ("buf", call.buf.0.into()),
         ("tick", call.tick.into()),
+        ("through", list(&call.through, text_edit)),
         ("edits", list(&call.edits, text_edit)),
         ("eol", call.eol.into()),
         ("empty", call.empty.into()),

@@ -3,7 +3,7 @@
 //! Owns the words and the options of those questions, and the rule which option means which verdict. It never decides
 //! by itself that a write may land, and never looks at a text but to hand it on. Part of `Sessions`; called by the app.
 
-use crate::effect::{Effect, MergeAsk, Verdict, WriteAsk};
+use crate::effect::{Effect, MergeAsk, NOT_OPEN, SAVES_UNSAVED, Verdict, WriteAsk};
 use crate::model::*;
 
 use super::questions::{Ask, Wording};
@@ -120,10 +120,10 @@ fn body(ask: &WriteAsk) -> Vec<String> {
         say("This is a new file.");
     }
     if ask.buf.is_none() {
-        say("It is not open here: it is written to the disk, and `u` cannot take it back.");
+        say(NOT_OPEN);
     }
     if ask.saves_unsaved {
-        say("Saving it also writes your own unsaved lines.");
+        say(SAVES_UNSAVED);
     }
     if let Some(merge) = &ask.merge {
         say(if merge.from_disk {

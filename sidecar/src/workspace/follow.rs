@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use crate::effect::{Effect, NvimCmd, WatchWish};
 use crate::model::{BufId, SessionKey};
-use crate::workspace::bufs::Buf;
 use crate::workspace::text::Snapshot;
 use crate::workspace::write::{Plan, WriteOp};
 use crate::workspace::{Op, Workspace};
@@ -96,18 +95,15 @@ impl Workspace {
         self.ops.insert(id, Op::Write(Box::new(WriteOp::follow(session, real, buf))));
     }
 
-    /// The buffer holds nothing of a person's any more: a question about its file has nothing left to decide.
-    pub(super) fn unasked(&mut self, buf: BufId, out: &mut Vec<Effect>) {
-        if self.bufs.ready(buf).is_none_or(Buf::unsaved) {
-            return;
-        }
-        let asked = self.ops.iter_mut().find_map(|(id, op)| match op {
-            Op::Write(w) if w.follows() == Some(buf) && w.is_asking() => Some((*id, w)),
-            _ => None,
-        });
-        if let Some((id, op)) = asked {
-            op.begin_again();
-            out.push(Effect::AskWithdrawn { op: id });
+    /// Buffers that hold nothing of a person's any more: a question about their file has nothing left to decide.
+    pub(super) fn unasked(&mut self, out: &mut Vec<Effect>) {
+        for (id, op) in &mut self.ops {
+            let Op::Write(op) = op else { continue };
+            let buf = op.follows().filter(|_| op.is_asking()).and_then(|buf| self.bufs.ready(buf));
+            if buf.is_some_and(|buf| !buf.unsaved()) {
+                op.begin_again();
+                out.push(Effect::AskWithdrawn { op: *id });
+            }
         }
     }
 
@@ -131,11 +127,13 @@ impl Workspace {
 
     /// A change on disk has become the buffer's.
     pub(super) fn followed(&self, real: &Path, plan: &Plan, out: &mut Vec<Effect>) {
-        let merged = plan.new != plan.theirs;
-        if plan.live.as_ref() == Some(&plan.new) && !merged {
-            return;
-        }
-        let what = if merged { "and was merged with your text" } else { "and its buffer follows" };
+        let stays = plan.live.as_ref() == Some(&plan.new);
+        let what = match plan.new == plan.theirs {
+            true if stays => return,
+            true => "and its buffer follows",
+            false if stays => "and your text was kept",
+            false => "and was merged with your text",
+        };
         self.told(real, &format!("changed on disk {what}"), out);
     }
 

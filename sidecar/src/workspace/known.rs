@@ -1,8 +1,8 @@
 //! What each session believes of each file: the text as its agent last saw or wrote it.
 //!
 //! Owns that belief by session and real path. It never decides whether a write may land (`rebase` does). Called by reads,
-//! writes and the room. Bounded: [`OLDER`] older texts a file, [`FILES`] files a session, least lately used dropped
-//! first; a file that was dropped counts as never seen. Texts share their ropes with the mirrors they came from.
+//! writes and the room. Bounded: [`OLDER`] older texts a file, [`FILES`] files and [`BYTES`] a session, least lately used
+//! dropped first; a file that was dropped counts as never seen. Texts share their ropes with the mirrors they came from.
 //!
 //! A read of some lines advances the belief for these lines only. A write replaces it by what the agent wrote, not by what
 //! came of the merge: the agent does not know of lines that a person added, and its next write must not take them out.
@@ -16,13 +16,15 @@ use ropey::Rope;
 
 use crate::model::SessionKey;
 use crate::workspace::lines::{Span, changes, flat, split};
-use crate::workspace::merge::{Piece, merge};
+use crate::workspace::rebase;
 use crate::workspace::text::Snapshot;
 
 /// Older texts kept of one file.
 pub const OLDER: usize = 4;
 /// Files remembered for one session.
 pub const FILES: usize = 512;
+/// Bytes of texts remembered for one session, each counted where it is kept. Its newest file is kept in any case.
+pub const BYTES: usize = 256 << 20;
 
 /// What a session knows of a file's text.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +54,15 @@ pub enum Belief {
     Text(Box<Known>),
 }
 
+impl Belief {
+    /// Of all its texts.
+    fn bytes(&self) -> usize {
+        let Self::Text(known) = self else { return 0 };
+        let texts = [Some(&known.text), known.own.as_ref(), known.settling.as_ref()];
+        texts.into_iter().flatten().chain(&known.older).map(|text| text.rope.len_bytes()).sum()
+    }
+}
+
 #[derive(Debug, Default)]
 struct Files {
     beliefs: HashMap<PathBuf, Belief>,
@@ -76,10 +87,10 @@ impl Beliefs {
         files.order.retain(|p| p != real);
         files.order.push_back(real.to_owned());
         files.beliefs.insert(real.to_owned(), belief);
-        if files.order.len() > FILES
-            && let Some(oldest) = files.order.pop_front()
-        {
-            files.beliefs.remove(&oldest);
+        let mut bytes: usize = files.beliefs.values().map(Belief::bytes).sum();
+        while files.order.len() > FILES || files.order.len() > 1 && bytes > BYTES {
+            let oldest = files.order.pop_front().and_then(|oldest| files.beliefs.remove(&oldest));
+            bytes -= oldest.as_ref().map_or(0, Belief::bytes);
         }
     }
 
@@ -97,9 +108,8 @@ impl Beliefs {
 
     /// The session was served lines `span` of `text`.
     pub fn served(&mut self, session: &SessionKey, real: &Path, text: Snapshot, span: Span) {
-        let mut known = self.take(session, real).map(|k| k.settled(&text));
         let all = span.start == 0 && span.end >= text.lines();
-        let belief = match known.take() {
+        let belief = match self.take(session, real).map(|k| k.settled(&text)) {
             None => Known {
                 served: (!all).then(|| vec![span]),
                 text,
@@ -288,18 +298,7 @@ fn with_changes(text: &Snapshot, from: &Snapshot, to: &Snapshot) -> Snapshot {
     if text == from {
         return to.clone();
     }
-    let (base, ours, theirs) = (flat(&from.rope), flat(&text.rope), flat(&to.rope));
-    let (base, ours, theirs) = (split(&base), split(&ours), split(&theirs));
-    let mut out = String::with_capacity(to.rope.len_bytes());
-    for piece in merge(&base, &ours, &theirs) {
-        let lines = match piece {
-            Piece::Ours { ours: span } | Piece::Conflict { ours: span, .. } => &ours[span],
-            Piece::Theirs { theirs: span, .. } => &theirs[span],
-        };
-        lines.iter().for_each(|l| out.push_str(l));
-    }
-    let eol = if text.eol == from.eol { to.eol } else { text.eol };
-    Snapshot { rope: Rope::from_str(&out), eol }
+    rebase::plain(from, text, to.clone()).text
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::effect::{DiskCmd, Effect};
-use crate::event::{DiskError, DiskResult, PathKind, Resolved, Stamp};
+use crate::event::{DiskError, DiskResult, PathKind, Resolved};
 use crate::model::{OpId, SessionKey};
 use crate::reply::Reply;
 use crate::workspace::bufs::{Buf, Open};
@@ -17,7 +17,7 @@ use crate::workspace::{Op, READ_CAP, Workspace, content, refusal, unexpected};
 #[derive(Debug, PartialEq, Eq)]
 enum Stage {
     /// An earlier write, or a mirror that fills.
-    Waiting { real: PathBuf, kind: PathKind, stamp: Option<Stamp> },
+    Waiting(Resolved),
     /// The disk's text.
     Reading { real: PathBuf },
 }
@@ -45,13 +45,20 @@ impl ReadOp {
         limit: Option<u64>,
         reply: Reply,
     ) -> Self {
-        let stage = Stage::Waiting { real: found.real, kind: found.kind, stamp: found.stamp };
-        Self { session, reply, path, line, limit, stage }
+        Self { session, reply, path, line, limit, stage: Stage::Waiting(found) }
     }
 
     /// It is to be tried again when something moves.
     pub fn waits(&self) -> bool {
-        matches!(self.stage, Stage::Waiting { .. })
+        matches!(self.stage, Stage::Waiting(_))
+    }
+
+    /// Where its path leads, and what was there when that was found out; until the disk is asked.
+    pub fn found(&mut self) -> Option<&mut Resolved> {
+        match &mut self.stage {
+            Stage::Waiting(found) => Some(found),
+            Stage::Reading { .. } => None,
+        }
     }
 
     /// It asks for the whole file.
@@ -78,7 +85,7 @@ impl Workspace {
 
     pub(super) fn read_disk(&mut self, id: OpId, op: Box<ReadOp>, result: DiskResult, out: &mut Vec<Effect>) {
         let error = match (&op.stage, result) {
-            (Stage::Waiting { .. }, _) => {
+            (Stage::Waiting(_), _) => {
                 self.ops.insert(id, Op::Read(op));
                 return;
             }
@@ -87,9 +94,6 @@ impl Workspace {
                 return self.serve(*op, &real, Snapshot::from_bytes(&text.text), out);
             }
             (Stage::Reading { real }, DiskResult::Text(Err(e))) => {
-                if e == DiskError::NotFound {
-                    self.known.missing(&op.session, real);
-                }
                 let open = match self.bufs.open(real) {
                     Open::Ready(buf) => self.bufs.ready(buf).map(Buf::snapshot),
                     _ => None,
@@ -98,6 +102,9 @@ impl Workspace {
                     // The file changed into something that cannot be read; the editor still shows this.
                     let real = real.clone();
                     return self.serve(*op, &real, text, out);
+                }
+                if e == DiskError::NotFound {
+                    self.known.missing(&op.session, real);
                 }
                 refusal::disk(&op.path, &e)
             }
@@ -108,7 +115,7 @@ impl Workspace {
 
     /// Goes on, if nothing stands in the way any more. Returns whether it did.
     pub(super) fn read_step(&mut self, id: OpId, mut op: Box<ReadOp>, out: &mut Vec<Effect>) -> bool {
-        let Stage::Waiting { real, kind, stamp } = &op.stage else {
+        let Stage::Waiting(Resolved { real, kind, stamp }) = &op.stage else {
             self.ops.insert(id, Op::Read(op));
             return false;
         };

@@ -12,11 +12,6 @@ fn internal(message: String) -> RpcError {
     RpcError::new(RpcError::INTERNAL, message)
 }
 
-/// For a person, with a question about a file that has unsaved lines.
-pub const SAVES_UNSAVED: &str = "Saving it also writes your own unsaved lines.";
-/// For a person, with a question about a file that no buffer holds.
-pub const NOT_OPEN: &str = "It is not open here: it is written to the disk, and `u` cannot take it back.";
-
 /// For a person, with a question about a path where nothing is.
 pub const ASKED_MISSING: &str = "There is no such file.";
 /// For a person, with a question about a file that may hold secrets.

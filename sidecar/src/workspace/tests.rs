@@ -10,6 +10,8 @@ use expect_test::Expect;
 use tokio::sync::mpsc;
 
 use super::*;
+use lsp_types::TextEdit;
+
 use crate::effect::{EditCall, NvimCmd};
 use crate::event::{DiskText, Form, PathKind, Resolved, Stamp};
 use crate::reply::Reply;
@@ -204,7 +206,7 @@ impl Desk {
         let call = self.edits.pop_front().expect("an edit");
         let buf = call.buf.0;
         assert_eq!(call.tick, self.bufs[&buf].tick, "the tick it was computed for");
-        for e in call.edits.iter().rev() {
+        for e in call.through.iter().rev().chain(call.edits.iter().rev()) {
             let (s, t) = (e.range.start, e.range.end);
             let (first, last) = (s.line as usize, t.line as usize);
             let raw = |text: &str| text::line_bytes(text);
@@ -345,23 +347,23 @@ impl Desk {
             NvimCmd::Attach { buf } => format!("attach {}\n", buf.0),
             NvimCmd::Unsaved { buf, .. } => format!("unsaved {}\n", buf.0),
             NvimCmd::Unfollow { buf } => format!("unfollow {}\n", buf.0),
+            NvimCmd::EditOff { buf } => format!("edit off {}\n", buf.0),
+            NvimCmd::Reload { buf } => format!("reload {}\n", buf.0),
             NvimCmd::Detach { buf } => format!("detach {}\n", buf.0),
             NvimCmd::Slice { buf, start, later } => {
                 format!("slice {} from {start}{}\n", buf.0, if later { " later" } else { "" })
             }
             NvimCmd::Edit(call) => {
-                let edits: Vec<String> = call
-                    .edits
-                    .iter()
-                    .map(|e| {
-                        let (s, t) = (e.range.start, e.range.end);
-                        format!(" {}:{}-{}:{}={:?}", s.line, s.character, t.line, t.character, e.new_text)
-                    })
-                    .collect();
+                let edit = |e: &TextEdit| {
+                    let (s, t) = (e.range.start, e.range.end);
+                    format!(" {}:{}-{}:{}={:?}", s.line, s.character, t.line, t.character, e.new_text)
+                };
                 let line = format!(
-                    "edit {}{}{}{}{}{}\n",
+                    "edit {}{}{}{}{}{}{}{}\n",
                     call.buf.0,
-                    edits.concat(),
+                    call.through.iter().map(edit).collect::<String>(),
+                    if call.through.is_empty() { "" } else { " then" },
+                    call.edits.iter().map(edit).collect::<String>(),
                     if call.eol { "" } else { " noeol" },
                     if call.empty { " empty" } else { "" },
                     if call.save { "" } else { " unsaved" },

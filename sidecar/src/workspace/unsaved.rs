@@ -2,7 +2,7 @@
 //!
 //! Owns the last text of each file that a session was given in full, by embedding or by a read. It never decides what
 //! becomes of unsaved text (the app does) and never saves. Called by the room's reads and by the app before a prompt.
-//! Bounded: [`FILES`] files a session; beyond that all are forgotten, and their texts may go along once more.
+//! Bounded: [`FILES`] files and [`BYTES`] a session; beyond that all are forgotten, and their texts may go along once more.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,8 @@ use crate::workspace::text::Snapshot;
 
 /// Files remembered for one session.
 pub const FILES: usize = 512;
+/// Bytes of texts remembered for one session.
+const BYTES: usize = 64 << 20;
 
 /// A file whose buffer has unsaved text.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +48,8 @@ impl Given {
     pub fn record(&mut self, session: &SessionKey, real: &Path, text: Snapshot) {
         let files = self.by_session.entry(session.clone()).or_default();
         let embedded = files.get(real).is_some_and(|gift| gift.embedded);
-        if files.len() >= FILES {
+        let bytes: usize = files.values().map(|gift| gift.text.rope.len_bytes()).sum();
+        if !files.contains_key(real) && (files.len() >= FILES || bytes > BYTES) {
             files.clear();
         }
         files.insert(real.to_owned(), Gift { text, embedded });

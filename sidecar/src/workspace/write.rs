@@ -289,6 +289,7 @@ impl Workspace {
         let Some(Op::Write(mut op)) = self.take_write(id, |s| matches!(s, Stage::Asking(_))) else { return };
         let Stage::Asking(mut plan) = std::mem::replace(&mut op.stage, Stage::Waiting) else { return };
         let keeps = verdict != Verdict::Reject;
+        let gives_up = verdict != Verdict::Theirs;
         match verdict {
             Verdict::Reject if op.follows().is_some() => plan.keep_ours(),
             Verdict::Reject => return op.refuse(refusal::rejected(), out),
@@ -296,8 +297,9 @@ impl Workspace {
             Verdict::Theirs => plan.take_theirs(),
             Verdict::Text { lines, eol } => plan.take_text(&lines, eol),
         }
-        if op.follows().is_some() && keeps {
-            plan.resave = self.save != Save::Never && plan.new != plan.theirs;
+        if op.follows().is_some() {
+            plan.resave = keeps && self.save != Save::Never && plan.new != plan.theirs;
+            plan.gives_up = gives_up;
         }
         self.write_at(id, op, Stage::Approved(plan));
     }
@@ -356,6 +358,10 @@ impl Workspace {
             }
             Stage::Asking(_) => {
                 out.push(Effect::AskWithdrawn { op: id });
+                op.refuse(refusal::cancelled(), out);
+            }
+            Stage::Busy { buf, .. } => {
+                out.push(Effect::Nvim(NvimCmd::EditOff { buf }));
                 op.refuse(refusal::cancelled(), out);
             }
             _ => op.refuse(refusal::cancelled(), out),

@@ -79,6 +79,7 @@ fn an_edit_of_whole_lines_cannot_be_taken_for_one_inside_a_line() {
 #[test]
 fn an_edit_names_its_tick_and_how_the_text_ends() {
     let call = EditCall {
+        through: Vec::new(),
         op: OpId(9),
         buf: BufId(3),
         tick: 17,
@@ -92,7 +93,7 @@ fn an_edit_names_its_tick_and_how_the_text_ends() {
     };
     check(
         NvimCmd::Edit(call),
-        "\"edit\", {op=9, buf=3, tick=17, edits=[{whole=false, sl=0, sc=1, el=0, ec=2, lines=[\"b\\0\"]}], \
+        "\"edit\", {op=9, buf=3, tick=17, through=[], edits=[{whole=false, sl=0, sc=1, el=0, ec=2, lines=[\"b\\0\"]}], \
          eol=false, empty=false, save=true, disk={sec=5, nsec=6, size=7}, clean={fileformat=\"dos\", bomb=false}, \
          recreate=true}",
     );

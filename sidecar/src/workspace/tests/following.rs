@@ -110,6 +110,69 @@ fn the_same_lines_are_for_a_person_and_each_answer_is_taken() {
 }
 
 #[test]
+fn what_the_disk_held_can_be_had_back_when_a_person_keeps_their_own() {
+    for (verdict, want) in [
+        (
+            Verdict::Allow,
+            expect![[r#"
+            edit 1 0:0-0:4="disk" 2:0-2:5="THREE" then 0:0-0:4="mine"
+        "#]],
+        ),
+        (
+            Verdict::Reject,
+            expect![[r#"
+            edit 1 0:0-0:4="disk" 2:0-2:5="THREE" then 0:0-0:4="mine" 2:0-2:5="three" unsaved
+        "#]],
+        ),
+        (
+            Verdict::Theirs,
+            expect![[r#"
+            edit 1 0:0-0:4="disk" 2:0-2:5="THREE" unsaved clean
+        "#]],
+        ),
+    ] {
+        let mut d = desk("one\ntwo\nthree\n");
+        d.change(1, 0, 1, &["mine"]);
+        d.changed("/p/a", "disk\ntwo\nTHREE\n");
+        check(d.decide(verdict), want);
+    }
+}
+
+#[test]
+fn a_file_that_is_only_touched_while_its_question_waits_is_not_asked_about_twice() {
+    for (verdict, want) in [
+        (
+            Verdict::Allow,
+            expect![[r#"
+            told a changed on disk and was merged with your text (it is not known by whom).
+            tells BosunFileWritten /p/a
+        "#]],
+        ),
+        (
+            Verdict::Theirs,
+            expect![[r#"
+            told a changed on disk and its buffer follows (it is not known by whom).
+            edit 1 unsaved clean
+        "#]],
+        ),
+        (
+            Verdict::Reject,
+            expect![[r#"
+            told a changed on disk and your text was kept (it is not known by whom).
+            edit 1 unsaved
+        "#]],
+        ),
+    ] {
+        let mut d = desk("one\ntwo\nthree\n");
+        d.change(1, 0, 1, &["mine"]);
+        d.changed("/p/a", "disk\ntwo\nTHREE\n");
+        d.changed("/p/a", "disk\ntwo\nTHREE\n");
+        d.decide(verdict);
+        check(d.land(), want);
+    }
+}
+
+#[test]
 fn a_cancel_leaves_the_question_and_the_end_of_the_session_takes_it_back() {
     let mut d = desk("one\n");
     d.change(1, 0, 1, &["mine"]);
@@ -208,6 +271,32 @@ fn a_read_serves_what_the_disk_holds_before_the_editor_has_noticed() {
     );
 }
 
+// B23
+#[test]
+fn a_file_that_goes_while_its_question_waits_is_asked_about_once_more() {
+    let mut d = desk("one\n");
+    d.read("/p/a");
+    d.write("/p/a", "two\n");
+    d.decide(Verdict::Allow);
+    let call = d.edits.pop_front().expect("an edit");
+    d.files.remove(Path::new("/p/a"));
+    let again = d.outcome(call.op, EditOutcome::Disk { gone: true });
+    check(
+        again,
+        expect![[r#"
+        ask /p/a Some("one\n") -> "two\n" in buf 1
+          note: The file no longer exists: it was deleted or renamed. Allowing this makes it anew.
+    "#]],
+    );
+    check(
+        d.decide(Verdict::Allow),
+        expect![[r#"
+        edit 1 0:0-0:3="two"
+    "#]],
+    );
+    assert!(d.edits.front().is_some_and(|call| call.recreate));
+}
+
 #[test]
 fn a_save_that_finds_another_file_is_merged_with_that_first() {
     let mut d = desk("one\ntwo\nthree\n");
@@ -217,7 +306,7 @@ fn a_save_that_finds_another_file_is_merged_with_that_first() {
     let call = d.edits.pop_front().expect("an edit");
     d.file("/p/a", "one\ntwo\nTHREE\n");
     check(
-        d.outcome(call.op, EditOutcome::Disk),
+        d.outcome(call.op, EditOutcome::Disk { gone: false }),
         expect![[r#"
         edit 1 2:0-2:5="THREE" unsaved clean
     "#]],

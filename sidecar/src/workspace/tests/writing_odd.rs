@@ -272,6 +272,7 @@ fn a_cancel_withdraws_what_is_not_applied_and_lets_the_rest_finish() {
         expect![[r#"
             question withdrawn
             answer 1: -32800 cancelled
+            edit off 2
             answer 2: -32800 cancelled
             --
             tells BosunFileWritten /p/editing

@@ -7,7 +7,7 @@
 use super::{Closed, Plan, Stage, WriteOp};
 use crate::effect::{DiskCmd, EditCall, Effect, NvimCmd};
 use crate::event::{DiskError, DiskText, EditOutcome, PathKind, Save, Stamp};
-use crate::model::{BufId, OpId};
+use crate::model::{BufId, OpId, RpcError};
 use crate::workspace::bufs::{Buf, Open};
 use crate::workspace::text::Snapshot;
 use crate::workspace::{Op, READ_CAP, Workspace, edit, refusal};
@@ -124,8 +124,9 @@ impl Workspace {
         if moved && !plan.move_to(live.clone()) {
             return self.write_ask(id, op, *plan, out);
         }
-        // Without a line there is no last newline to speak of: the buffer keeps what it has.
-        let eol = if plan.new.is_empty() { live.eol } else { plan.new.eol };
+        // Without a line there is no last newline to speak of: the buffer keeps what it has, or is as one that was read
+        // from an empty file.
+        let eol = if plan.new.is_empty() { live.eol || op.follows().is_some() } else { plan.new.eol };
         let save = match (op.follows(), self.save) {
             (Some(_), _) => plan.resave,
             (None, Save::Always) => true,
@@ -136,11 +137,14 @@ impl Workspace {
         // Once it holds what the file holds it is not modified; nothing is to be done then but to say so.
         let clean = op.follows().is_some() && !save && plan.new == plan.theirs;
         self.known.settle(op.real(), &live);
+        // Nobody else keeps the disk's text once it is saved over.
+        let from = if plan.gives_up { &plan.theirs } else { &live };
         out.push(Effect::Nvim(NvimCmd::Edit(EditCall {
             op: id,
             buf,
             tick,
-            edits: edit::edits(&live, &plan.new),
+            through: edit::edits(&live, from),
+            edits: edit::edits(from, &plan.new),
             eol,
             empty: plan.new.is_empty(),
             save,
@@ -175,28 +179,36 @@ impl Workspace {
             EditOutcome::NotSaved { tick, message } => {
                 self.write_landed(&op, &plan, (buf, tick, true, None), (eol, announced));
                 let error = refusal::not_saved(&op.path, &message);
-                op.refuse(error, out);
+                self.write_failed(op, error, out);
             }
             EditOutcome::Stale { tick } => {
                 self.bufs.saw_tick(buf, tick);
                 op.tries += 1;
                 if op.tries > TRIES {
                     let error = refusal::changed_meanwhile(&op.path);
-                    return op.refuse(error, out);
+                    return self.write_failed(op, error, out);
                 }
                 self.write_again(id, op, Stage::Approved(plan), out);
             }
             EditOutcome::Busy { .. } => self.write_again(id, op, Stage::Busy { plan, buf }, out),
-            EditOutcome::Disk => self.disk_moved(id, op, plan, buf, out),
+            EditOutcome::Disk { gone } => self.disk_moved(id, op, plan, (buf, gone), out),
             // Closed before the edit reached it: the disk's text counts now.
             EditOutcome::Failed { .. } if self.bufs.get(buf).is_none() => {
                 self.write_again(id, op, Stage::Approved(plan), out);
             }
             EditOutcome::Failed { message } => {
                 let error = refusal::failed(&op.path, &message);
-                op.refuse(error, out);
+                self.write_failed(op, error, out);
             }
         }
+    }
+
+    /// It did not land as it was meant. Of a change on disk nobody but the transcript hears.
+    fn write_failed(&self, op: Box<WriteOp>, error: RpcError, out: &mut Vec<Effect>) {
+        if op.follows().is_some() {
+            self.told(op.real(), &format!("changed on disk: {}", error.message), out);
+        }
+        op.refuse(error, out);
     }
 
     /// The file changed on disk before the edit could be saved: that comes first, then this once more.
@@ -204,8 +216,8 @@ impl Workspace {
         &mut self,
         id: OpId,
         mut op: Box<WriteOp>,
-        plan: Box<Plan>,
-        buf: BufId,
+        mut plan: Box<Plan>,
+        (buf, gone): (BufId, bool),
         out: &mut Vec<Effect>,
     ) {
         op.tries += 1;
@@ -215,6 +227,11 @@ impl Workspace {
         }
         if op.follows().is_some() {
             return self.write_again(id, op, Stage::Waiting, out);
+        }
+        if gone && !op.cancelled {
+            // A person agreed to change a file that is there.
+            plan.gone = true;
+            return self.write_ask(id, op, *plan, out);
         }
         self.write_again(id, op, Stage::Approved(plan), out);
         if self.ops.contains_key(&id) {
@@ -257,6 +274,7 @@ impl Workspace {
             let found = match other {
                 Op::Write(w) => Some(&mut w.found),
                 Op::Admit(a) => a.found(),
+                Op::Read(r) => r.found(),
                 _ => None,
             };
             if let Some(found) = found.filter(|f| f.real == real) {

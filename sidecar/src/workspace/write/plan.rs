@@ -7,7 +7,7 @@ use std::path::Path;
 use ropey::Rope;
 
 use super::{Closed, Source, Stage, WriteOp};
-use crate::effect::{Effect, MergeAsk, WriteAsk};
+use crate::effect::{Effect, MergeAsk, NvimCmd, WriteAsk};
 use crate::event::{DiskError, DiskText, Form, PathKind, Save, Stamp, SwapOwner};
 use crate::model::{BufId, OpId};
 use crate::workspace::bufs::Buf;
@@ -41,6 +41,8 @@ pub struct Plan {
     pub disk: Option<(Stamp, Form)>,
     /// Save again, since what is on disk took back what others had added.
     pub resave: bool,
+    /// A person gave up lines that only the disk has.
+    pub gives_up: bool,
 }
 
 impl Plan {
@@ -57,6 +59,7 @@ impl Plan {
             swap: None,
             disk: None,
             resave: false,
+            gives_up: false,
         }
     }
 
@@ -179,9 +182,20 @@ impl Workspace {
                 }
                 return op.done(out);
             }
+            // A buffer for a new file, whose file has come into being: as long as it has not read it, Neovim would not
+            // let the person save.
+            Ok(_) if b.meta.stamp.is_none() && !b.unsaved() && b.snapshot().is_empty() => {
+                out.push(Effect::Nvim(NvimCmd::Reload { buf }));
+                return op.done(out);
+            }
             Ok(text) => text,
             // It may come back in the next moment; a buffer stays when its file goes.
             Err(DiskError::NotFound) => return op.done(out),
+            // Neovim tries other encodings, too.
+            Err(DiskError::Binary | DiskError::Undecodable) if !b.unsaved() => {
+                out.push(Effect::Nvim(NvimCmd::Reload { buf }));
+                return op.done(out);
+            }
             Err(e) => {
                 let why = refusal::disk(&real, &e).message;
                 self.told(&real, &format!("changed on disk and cannot be followed: {why}"), out);
