@@ -105,7 +105,8 @@ local go_on
 local function step(feed)
   local item = feed.queue[1]
   local ok, done = true, true
-  if api.nvim_buf_is_loaded(feed.buf) then
+  -- What no window shows is left out: all of it comes again with the next that does.
+  if api.nvim_buf_is_loaded(feed.buf) and #fn.win_findbuf(feed.buf) > 0 then
     ok, done = pcall(slice, feed, item)
   end
   feed.replay = false
@@ -138,7 +139,7 @@ function M.settle(feed)
 end
 
 --- Feeds `item.bytes` after all that waits, with `item.reset` in place of all that was there; `item.done()` is called
---- once, also when there is no buffer any more.
+--- once, also when no window shows the buffer or it is gone.
 function M.push(feed, item)
   item.at = 1
   table.insert(feed.queue, item)

@@ -275,13 +275,15 @@ local function split(buf)
   display.notify('there is no room for the terminal' .. why, 'warn')
 end
 
--- A window of this tab that shows `buf`, else one that shows another terminal of ours and can take it.
-local function window_for(buf)
+-- A window of this tab that shows `buf`, else one that shows another terminal of ours and can take it, else a new one;
+-- and whether the buffer was shown there before. Who stays where they are keeps what they have before them.
+local function window_for(buf, focus)
   local other = nil
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     local shown = api.nvim_win_get_buf(win)
-    if shown == buf then return win end
-    if views[shown] and vim.w[win].bosun == 'terminal' then other = win end
+    if shown == buf then return win, true end
+    local free = focus ~= false or win ~= api.nvim_get_current_win()
+    if free and views[shown] and vim.w[win].bosun == 'terminal' then other = win end
   end
   if not other then return split(buf) end
   display.win_option(other, 'winfixbuf', false)
@@ -295,8 +297,7 @@ function M.open(id, focus)
   local view = find(id)
   local fresh = view == nil
   view = view or create(id)
-  local seen = #fn.win_findbuf(view.buf) > 0
-  local win = window_for(view.buf)
+  local win, seen = window_for(view.buf, focus)
   if not win then
     if fresh then forget(view) end
     return

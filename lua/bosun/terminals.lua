@@ -130,6 +130,7 @@ end
 
 --- A key in a transcript asked for a terminal. The answer comes a moment later: who has gone on meanwhile stays there.
 function M.show(id)
+  if not M.get(id) then return display.notify('this terminal is gone: its session has ended') end
   local waits = vim.w.bosun == 'transcript' and vim.api.nvim_get_mode().mode == 'n'
   require('bosun.terminal').open(id, waits)
 end

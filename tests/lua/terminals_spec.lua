@@ -170,10 +170,8 @@ local specs = {
       e:eventually([[return #sent == 1 and sent[1].name == 'terminal_view']])
       e:keys('j', [[return true]])
       same(
-        e:lua(
-          [[return { vim.api.nvim_get_mode().mode, vim.bo.buftype, vim.wo.list, vim.wo.number, #vim.api.nvim_list_wins() }]]
-        ),
-        { 'n', '', true, true, 2 }
+        e:lua([[return { vim.api.nvim_get_mode().mode, vim.bo.buftype, vim.wo.list, vim.wo.number }]]),
+        { 'n', '', true, true }
       )
     end,
   },
@@ -198,12 +196,18 @@ local specs = {
         [[return { vim.api.nvim_win_get_position(transcript)[2], vim.api.nvim_win_get_position(0)[2] }]]
       )
       assert(column[1] > column[2], 'left of the chat')
-      e:keys(':', [[return vim.fn.mode() == 'c']])
+      e:keys('i', [[return vim.fn.mode() == 't']])
       terminal.recv(e, 'terminal_show', { terminal = 2 })
-      e:keys('<Esc>', [[return vim.fn.mode() == 'n']])
+      e:eventually([[return #vim.tbl_filter(function(s) return s.name == 'terminal_view' end, sent) >= 2]])
+      e:keys('y', [[return sent[#sent].name == 'terminal_input']])
+      same(e:sent('terminal_input'), { { terminal = 1, data = 'y' } })
+      e:keys('<C-\\><C-n>', [[return vim.fn.mode() == 'n']])
       e:cmd('wincmd t')
       terminal.recv(e, 'terminal_show', { terminal = 1 })
       same(e:lua([[return vim.bo.buftype]]), '')
+      local count = e:lua('return #vim.api.nvim_list_wins()')
+      terminal.recv(e, 'terminal_show', { terminal = 9 })
+      same(e:lua('return #vim.api.nvim_list_wins()'), count, 'one that is gone')
     end,
   },
   {
