@@ -118,7 +118,7 @@ end
 --- window.
 function M.terminal(terminal, win, now)
   local ended = M.ended(terminal) or (now.gone and 'ended with its session')
-  local state = (ended or 'running') .. ' ' .. M.duration(now.seconds)
+  local state = (ended and ended .. ' after ' or 'running ') .. M.duration(now.seconds)
   local hint = 'q hide'
   if now.typing then
     hint = (ended and 'ended: ' or '') .. '<C-\\><C-n> ends typing'

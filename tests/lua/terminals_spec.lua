@@ -89,7 +89,7 @@ local specs = {
       assert(vim.startswith(bar(), ' ' .. want) and bar():find('<C-c> stop', 1, true), bar())
       e:keys('i', [[return vim.wo[win].winbar:find('ends typing') ~= nil]])
       terminal.list(e, { state = 'exited', code = 2, seconds = 7 })
-      e:eventually([[return vim.wo[win].winbar:find('exit 2 7s') ~= nil]])
+      e:eventually([[return vim.wo[win].winbar:find('exit 2 after 7s') ~= nil]])
       e:keys('<C-\\><C-n>', [[return vim.wo[win].winbar:find('ends typing') == nil]])
       assert(not bar():find('stop'), bar())
       same(e:lua('return vim.g.owned == nil'), true)
