@@ -173,6 +173,11 @@ local subs = {
     end,
   },
   sessions = { run = choose_session },
+  terminals = {
+    -- [id] opens one; `stop` [id] ends its command; with a bang `stop` ends all.
+    run = function(words, c) require('bosun.terminals').command(words, c.bang) end,
+    complete = function(words) return require('bosun.terminals').complete(words) end,
+  },
   log = {
     run = function(words)
       if words[1] == 'wire' then return show_log(wire_log(), 'wire log') end

@@ -120,6 +120,7 @@ local schema = {
     pending = lhs,
     diff = lhs,
     sessions = lhs,
+    terminals = lhs,
     log = lhs,
   },
 }

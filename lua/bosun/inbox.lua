@@ -21,11 +21,12 @@ local function clean(value)
   return out
 end
 
---- Tells the parts that show things that sessions and questions have changed. Never fails.
+--- Tells the parts that show things that sessions, questions and terminals have changed. Never fails.
 function M.changed()
   for name, show in pairs({
     on_sessions = function() require('bosun.chat').on_sessions() end,
     on_questions = function() require('bosun.questions').on_questions() end,
+    on_terminals = function() require('bosun.terminals').on_terminals() end,
   }) do
     local ok, err = pcall(show)
     if not ok then M.fail(name, err) end
@@ -56,6 +57,12 @@ local handlers = {
     require('bosun.state').on_questions(clean(m.list))
     require('bosun.questions').on_questions()
   end,
+  terminals = function(m)
+    require('bosun.state').on_terminals(clean(m.list))
+    require('bosun.terminals').on_terminals()
+  end,
+  terminal_feed = function(m) require('bosun.terminal').feed(m) end,
+  terminal_show = function(m) require('bosun.terminals').show(m.terminal) end,
   user_event = function(m)
     vim.api.nvim_exec_autocmds('User', { pattern = m.name, data = clean(m.data), modeline = false })
   end,

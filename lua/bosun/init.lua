@@ -241,14 +241,20 @@ function M.transcript(session)
   return id and chat().transcript(id) or ''
 end
 
---- For a status line: state of the current session and the number of questions. Empty without a session.
+--- For a status line: state of the current session, and the numbers of questions that wait and of commands that run in
+--- terminals. Empty without a session.
 function M.statusline()
   local all = state().sessions
   if #all == 0 then return '' end
   local session = state().get(current()) or all[#all]
-  local count = #state().questions
-  local asks = count == 0 and '' or count == 1 and ' (1 question)' or (' (%d questions)'):format(count)
-  return ('%s: %s%s'):format(session.agent, session.state, asks)
+  local counts = {}
+  local function add(count, one, many)
+    if count > 0 then counts[#counts + 1] = ('%d %s'):format(count, count == 1 and one or many) end
+  end
+  add(#state().questions, 'question', 'questions')
+  add(#require('bosun.terminals').running(), 'command runs', 'commands run')
+  local more = #counts > 0 and (' (%s)'):format(table.concat(counts, ', ')) or ''
+  return ('%s: %s%s'):format(session.agent, session.state, more)
 end
 
 return M

@@ -1,6 +1,6 @@
--- What the sidecar pushed: sessions and questions. Queries read these tables, so that none of them can wait.
+-- What the sidecar pushed: sessions, questions and terminals. Queries read these tables, so that none of them can wait.
 --
--- Owns the two lists, and what is needed to start a session again when the sidecar was lost. Lua mints session ids,
+-- Owns the three lists, and what is needed to start a session again when the sidecar was lost. Lua mints session ids,
 -- so that a session exists at once. Never sends and never draws.
 local M = {}
 
@@ -8,6 +8,8 @@ local M = {}
 M.sessions = {}
 --- Questions that wait, oldest first: { id, session, title, body, options = { { id, name, kind } }, files }.
 M.questions = {}
+--- Terminals in order of their start; see `bosun.terminals` for the fields.
+M.terminals = {}
 -- By session id: { launch, cwd, seen, lost, undecided, waiting }.
 --   seen       the present sidecar has told of it
 --   lost       its sidecar is gone
@@ -89,7 +91,10 @@ end
 --- All questions of the sidecar.
 function M.on_questions(list) M.questions = list end
 
---- The sidecar is gone: all sessions are dead, no question is left. Returns how many sessions that is.
+--- All terminals of the sidecar.
+function M.on_terminals(list) M.terminals = list end
+
+--- The sidecar is gone: all sessions are dead, no question and no terminal is left. Returns how many sessions that is.
 function M.lost(cause)
   local told = {}
   for _, session in ipairs(M.sessions) do
@@ -111,7 +116,7 @@ function M.lost(cause)
       record.lost, record.seen = true, false
     end
   end
-  M.questions = {}
+  M.questions, M.terminals = {}, {}
   require('bosun.inbox').changed()
   -- Whoever follows a turn by its events sees it end, although nobody is left to send them.
   vim.schedule(function()

@@ -1,7 +1,7 @@
--- What stands above the transcript and the prompt.
+-- What stands above the transcript, the prompt and a terminal.
 --
 -- Owns no state. Builds 'winbar' from fixed strings and escaped text; no text of an agent is ever evaluated. Called by
--- the chat whenever sessions, questions or the context change.
+-- the chat whenever sessions, questions or the context change, and by the views of terminals.
 local M = {}
 
 local display = require('bosun.display')
@@ -93,6 +93,52 @@ function M.prompt(s, win)
   if queued > 0 then parts[#parts + 1] = ('%%#BosunBar#· %d queued '):format(queued) end
   if width >= 60 then parts[#parts + 1] = '%=%#BosunBarHint#g? keys ' end
   return table.concat(parts)
+end
+
+--- Seconds as a person reads them: `7s`, `2m05s`, `1h02m`.
+function M.duration(seconds)
+  seconds = math.floor(seconds)
+  if seconds < 60 then return seconds .. 's' end
+  if seconds < 3600 then return ('%dm%02ds'):format(math.floor(seconds / 60), seconds % 60) end
+  return ('%dh%02dm'):format(math.floor(seconds / 3600), math.floor(seconds / 60) % 60)
+end
+
+--- How a command ended; nil while it runs.
+function M.ended(terminal)
+  if terminal.state == 'running' then return nil end
+  if terminal.signal and terminal.signal ~= '' then
+    return 'ended by ' .. display.line(terminal.signal, 12)
+  end
+  if terminal.code then return ('exit %d'):format(terminal.code) end
+  return 'ended'
+end
+
+--- Above a terminal: command · state and time, and on the right what can be done. `now`: `seconds` it ran; `gone`, when
+--- the sidecar does not know it any more; `typing`, when keys go to the program. The command gives way in a narrow
+--- window.
+function M.terminal(terminal, win, now)
+  local ended = M.ended(terminal) or (now.gone and 'ended with its session')
+  local state = (ended and ended .. ' after ' or 'running ') .. M.duration(now.seconds)
+  local hint = 'q hide'
+  if now.typing then
+    hint = (ended and 'ended: ' or '') .. '<C-\\><C-n> ends typing'
+  elseif not ended and not terminal.agent_only then
+    hint = 'i type  <C-c> stop  q hide'
+  end
+  local width = vim.api.nvim_win_get_width(win)
+  if width < 50 and not now.typing then hint = '' end
+  local failed = ended and not now.gone and terminal.code ~= 0
+  local room = math.max(8, width - vim.fn.strdisplaywidth(state .. hint) - 8)
+  return table.concat({
+    '%#BosunBar# ',
+    display.bar(terminal.command, room),
+    failed and '%#BosunToolFailed#' or '%#BosunBarState#',
+    ' · ',
+    display.bar(state),
+    ' %<%=%#BosunBarHint#',
+    display.bar(hint),
+    ' ',
+  })
 end
 
 return M

@@ -11,7 +11,18 @@ vim.api.nvim_create_user_command('Bosun', function(args) require('bosun.command'
   complete = function(...) return require('bosun.command').complete(...) end,
 })
 
-for _, name in ipairs({ 'open', 'toggle', 'close', 'new', 'cancel', 'pending', 'diff', 'sessions', 'log' }) do
+for _, name in ipairs({
+  'open',
+  'toggle',
+  'close',
+  'new',
+  'cancel',
+  'pending',
+  'diff',
+  'sessions',
+  'terminals',
+  'log',
+}) do
   vim.keymap.set(
     { 'n', 'x' },
     ('<Plug>(bosun-%s)'):format(name),
