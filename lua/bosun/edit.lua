@@ -10,6 +10,9 @@ local api = vim.api
 -- How soon to try again when a lock that has no event stands in the way, in milliseconds.
 local RETRY = 100
 
+--- Whether a write that is under way is ours, for autocommands that ask.
+M.saving = false
+
 local function notify(name, message) require('bosun.rpc').notify(name, message) end
 
 local ns = api.nvim_create_namespace('bosun.edit')
@@ -171,7 +174,9 @@ local function save(buf, bang)
   -- The folder of a new file is made; as an argument of `nvim_cmd`, `++p` would be a name.
   local parents = vim.fn.isdirectory(vim.fn.fnamemodify(name, ':h')) == 0 and ' ++p' or ''
   local write = ('silent! keepalt keepjumps write%s%s'):format(bang and '!' or '', parents)
+  M.saving = true
   local ok, err = pcall(api.nvim_buf_call, buf, function() vim.cmd(write) end)
+  M.saving = false
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg
   if api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) ~= name then

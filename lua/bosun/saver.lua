@@ -18,6 +18,9 @@ local DISK = {
   gone = 'the file is gone from the disk',
 }
 
+--- Whether a write that is under way is ours, for autocommands that ask.
+M.saving = false
+
 local function notify(name, message) return require('bosun.rpc').notify(name, message) end
 
 -- Why a write must wait, or nil: formatters that run with it would change the text under a half-typed operator or a
@@ -83,6 +86,7 @@ local function write(buf, bang)
   local errmsg, confirm = vim.v.errmsg, vim.o.confirm
   vim.v.errmsg = ''
   if confirm then vim.cmd('noautocmd set noconfirm') end
+  M.saving = true
   local ok, err = pcall(
     api.nvim_buf_call,
     buf,
@@ -94,6 +98,7 @@ local function write(buf, bang)
       }, {})
     end
   )
+  M.saving = false
   if confirm then vim.cmd('noautocmd set confirm') end
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg
