@@ -109,7 +109,9 @@ local function on_written(args)
   if not done(buf, 0) then return end
   -- After `:wq` there is nothing left to be said.
   vim.schedule(function()
-    if #fn.win_findbuf(buf) > 0 then notice.say('info', ('%s is written: the command goes on'):format(name)) end
+    if #fn.win_findbuf(buf) > 0 then
+      notice.say('info', ('%s is written: the command goes on'):format(name))
+    end
   end)
 end
 
@@ -117,9 +119,10 @@ end
 local function on_hidden(buf)
   if not M.waits_for(buf) or not api.nvim_buf_is_loaded(buf) or #fn.win_findbuf(buf) > 0 then return end
   if not vim.bo[buf].modified then return done(buf, 0) end
-  notice.say('warn', ('%s has unsaved text and a command waits for it: :Bosun visit'):format(
-    short(api.nvim_buf_get_name(buf))
-  ))
+  notice.say(
+    'warn',
+    ('%s has unsaved text and a command waits for it: :Bosun visit'):format(short(api.nvim_buf_get_name(buf)))
+  )
 end
 
 local function on_unload(args)

@@ -38,7 +38,8 @@ fn main() {
         Command::Serve => serve(),
         Command::Guard => bosun::guard::run(),
         Command::DemoAgent => bosun::demo::run(),
-        Command::Edit { args } => bosun::nvim::visit::run(args),
+        // Not the words as they were parsed: a first `--`, after which all are files, would be missing.
+        Command::Edit { .. } => bosun::nvim::visit::run(std::env::args_os().skip(2).collect()),
         Command::Protocol => protocol(),
     };
     std::process::exit(code);

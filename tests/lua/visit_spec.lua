@@ -48,9 +48,7 @@ local function program(e)
   return p
 end
 
-local function shows(e, path)
-  e:eventually(('return vim.api.nvim_buf_get_name(0) == %q'):format(path))
-end
+local function shows(e, path) e:eventually(('return vim.api.nvim_buf_get_name(0) == %q'):format(path)) end
 
 local function bar(e) return e:lua([[return vim.wo.winbar]]) end
 
@@ -70,9 +68,14 @@ local function ends(name, keys, code, disk)
     name,
     function(e)
       local p, path = visited(e)
+      -- An interrupt throws away what was typed and is not taken up yet: the text comes first.
+      local typed, rest = keys:match('^(onew<Esc>)(.*)$')
+      if typed then
+        e:keys(typed, [[return vim.fn.getline(2) == 'new' and vim.api.nvim_get_mode().mode == 'n']])
+      end
       same(p.code(), 'nothing')
-      e:keys(keys, ('return #_G.told == %d'):format(code and 1 or 0))
-      if code then p.ends_with(code) end
+      e:keys(rest or keys, 'return #_G.told == 1')
+      p.ends_with(code)
       same(e:bytes(path), disk or 'text\n')
       same(e:lua('return vim.v.errmsg'), '')
     end,
@@ -124,10 +127,7 @@ return {
     'typing, a partial write and a write to another file are no end',
     function(e)
       local p, path = visited(e, 'one\ntwo\n')
-      e:keys(
-        'othree<Esc>:1write other<CR>:write third<CR>',
-        [[return vim.uv.fs_stat('third') ~= nil]]
-      )
+      e:keys('othree<Esc>:1write other<CR>:write third<CR>', [[return vim.uv.fs_stat('third') ~= nil]])
       same(p.code(), 'nothing')
       same(e:bytes(path), 'one\ntwo\n')
       e:keys(':edit!<CR>', 'return not vim.bo.modified')
@@ -312,7 +312,10 @@ return {
       e:keys('omine<Esc>:tabnew<CR>', [[return vim.fn.tabpagenr() == 2]])
       p.open({ path })
       shows(e, path)
-      same(e:lua('return { vim.fn.tabpagenr(), vim.api.nvim_get_current_buf(), vim.wo.winfixbuf }'), { 1, buf, false })
+      same(
+        e:lua('return { vim.fn.tabpagenr(), vim.api.nvim_get_current_buf(), vim.wo.winfixbuf }'),
+        { 1, buf, false }
+      )
       same(e:lines(buf), { 'a', 'mine' })
       e:keys(':w<CR>', 'return #_G.told == 1')
       p.ends_with(0)
@@ -328,7 +331,9 @@ return {
       p.open({ path })
       shows(e, path)
       e:keys('omine<Esc>:q<CR>', 'return #vim.api.nvim_list_wins() == 1')
-      e:eventually([[return vim.fn.execute('messages'):find('unsaved text and a command waits', 1, true) ~= nil]])
+      e:eventually(
+        [[return vim.fn.execute('messages'):find('unsaved text and a command waits', 1, true) ~= nil]]
+      )
       same(p.code(), 'nothing')
       e:keys(':Bosun visit<CR>', ('return vim.api.nvim_buf_get_name(0) == %q'):format(path))
       e:keys(':wq<CR>', 'return #_G.told == 1')

@@ -105,6 +105,9 @@ fn a_message_that_is_given_up_leaves_no_commit_and_the_editor_lives() {
         let editor = repository();
         let child = commit(&editor);
         editor.input("isecond<Esc>");
+        // An interrupt throws away what was typed and is not taken up yet.
+        editor.eventually("the text", || editor.lua("return vim.fn.getline(1)", &[]) == "second");
+        editor.eventually("normal mode", || editor.mode() == ("n".into(), false));
         editor.input(keys);
         let output = ended(&editor, child);
         assert!(!output.status.success(), "{keys}: {output:?}");
@@ -192,6 +195,7 @@ fn is_left_alone(kill: impl Fn(&Editor, &mut Child)) {
     let editor = repository();
     let mut child = commit(&editor);
     editor.input("imine<Esc>");
+    editor.eventually("normal mode", || editor.mode() == ("n".into(), false));
     kill(&editor, &mut child);
     assert!(!ended(&editor, child).status.success());
     editor.eventually("nothing of it runs", || procs::marked(&mark(&editor)).is_empty());

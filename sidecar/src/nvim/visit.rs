@@ -8,6 +8,8 @@
 //! It reads its messages itself: the RPC crate drops what came right before the end of a connection, and `:wq` in the
 //! last window is just that.
 
+mod starter;
+
 use std::ffi::OsString;
 use std::io::Cursor;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,6 +20,8 @@ use std::time::Duration;
 use rmpv::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
+
+use starter::Starter;
 
 /// The variable that names the Neovim: a socket, or `host:port` on this machine.
 pub const ADDRESS: &str = "BOSUN_EDITOR_ADDRESS";
@@ -147,7 +151,7 @@ async fn visit<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, wish: Wish) -> 
     let mut bytes = Vec::new();
     let mut look = tokio::time::interval(LOOK);
     // A command that was killed does not take us along; nobody would read the code.
-    let parent = nix::unistd::getppid();
+    let starter = Starter::now();
     loop {
         while let Some(message) = next_message(&mut bytes)? {
             match message {
@@ -168,7 +172,7 @@ async fn visit<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, wish: Wish) -> 
                 Ok(_) => {}
                 Err(error) => return Err(gone(error)),
             },
-            _ = look.tick() => if nix::unistd::getppid() != parent {
+            _ = look.tick() => if starter.is_gone() {
                 return Err("the command that wanted it edited is gone".into());
             },
         }

@@ -52,7 +52,9 @@ fn the_variables_are_shell_lines_also_where_the_path_is_odd() {
     assert_eq!(env[4].1, "/run/nvim.1.0");
 
     let folder = tempfile::tempdir().unwrap();
-    for name in ["two words", "it's", "$HOME `x`", "semi;colon", "back\\slash", "\"quoted\"", "tab\there", "höher"] {
+    for name in
+        ["two words", "it's", "$HOME `x`", "semi;colon", "back\\slash", "\"quoted\"", "tab\there", "höher"]
+    {
         let exe = folder.path().join(name);
         std::os::unix::fs::symlink("/bin/echo", &exe).unwrap();
         let line = &editor_env("/s", &exe)[2].1;
