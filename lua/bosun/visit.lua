@@ -20,6 +20,8 @@ local LOOK = 500
 -- Each: { channel, line, opened, origin, files = { { path, name, buf, done } } }; oldest first. `name` is the buffer's
 -- name when it was opened, `origin` the window that the person came from.
 local visits = {}
+-- By window that was made for a visit: the visit.
+local made = {}
 -- Buffers that `:q` was said to a moment ago.
 local quitting = {}
 local timer = nil
@@ -77,6 +79,12 @@ local function conclude(visit, code)
     file.done = true
     if file.buf then release(file.buf) end
   end
+  -- After the command that ends it, `:wq` say, its windows are like any other.
+  vim.schedule(function()
+    for win, other in pairs(made) do
+      if other == visit then made[win] = nil end
+    end
+  end)
   if #visits == 0 and timer then
     timer:stop()
     timer:close()
@@ -181,7 +189,9 @@ local function open_now(visit)
   visit.opened, visit.origin = true, from
   for i, file in ipairs(visit.files) do
     local enter = go and i == 1
-    file.buf = place().show(file.path, enter, i == 1 and visit.line or nil)
+    local win
+    file.buf, win = place().show(file.path, enter, i == 1 and visit.line or nil)
+    if win then made[win] = visit end
     file.name = api.nvim_buf_get_name(file.buf)
     watch(file.buf)
     place().dress(file.buf)
@@ -247,38 +257,33 @@ function M.open(files, line, channel)
   return true
 end
 
---- Where the person was before the visit of this buffer, nil when that is gone.
-function M.origin(buf)
-  for _, pair in ipairs(waiting_in(buf)) do
-    local win = pair[1].origin
-    if api.nvim_win_is_valid(win) then return win end
+-- Where the person goes from a window of the visit: to its next file, else to where they came from; nil when that is
+-- gone.
+local function after(visit, win)
+  for _, file in ipairs(visit.files) do
+    local other = not file.done and fn.win_findbuf(file.buf)[1]
+    if other and other ~= win then return other end
   end
+  return api.nvim_win_is_valid(visit.origin) and visit.origin or nil
 end
 
---- Gives up what is waited for in the buffer: the program fails. What the visit had opened is closed, with the text
---- that was not written. True, or nil and why not.
-function M.abort(buf)
-  buf = buf or api.nvim_get_current_buf()
-  local pairs_of = waiting_in(buf)
-  if #pairs_of == 0 and #visits == 1 then
-    conclude(visits[1], 1)
-    return true
-  end
-  if #pairs_of == 0 then
+--- Gives up what is waited for in the current buffer, or the only visit there is: the program fails. What the visit had
+--- opened is closed, with the text that was not written. True, or nil and why not.
+function M.abort()
+  local given_up = vim.tbl_map(function(pair) return pair[1] end, waiting_in(api.nvim_get_current_buf()))
+  if #given_up == 0 and #visits == 1 then given_up = { visits[1] } end
+  if #given_up == 0 then
     return nil, #visits == 0 and 'no command waits for a file' or 'go to the file first: :Bosun visit'
   end
-  local bufs = {}
-  for _, pair in ipairs(pairs_of) do
-    for _, file in ipairs(pair[1].files) do
-      bufs[file.buf] = true
+  for _, visit in ipairs(given_up) do
+    local here = vim.iter(visit.files):any(function(file) return file.buf == api.nvim_get_current_buf() end)
+    conclude(visit, 1)
+    for _, file in ipairs(visit.files) do
+      if file.buf and not M.waits_for(file.buf) then place().close(file.buf) end
     end
+    if here and api.nvim_win_is_valid(visit.origin) then api.nvim_set_current_win(visit.origin) end
   end
-  local origin = M.origin(buf)
-  done(buf, 1)
-  for b in pairs(bufs) do
-    place().close(b)
-  end
-  if origin and api.nvim_win_is_valid(origin) then api.nvim_set_current_win(origin) end
+  M.announce()
   return true
 end
 
@@ -316,14 +321,17 @@ end
 api.nvim_create_autocmd('WinClosed', {
   group = group,
   callback = function(args)
-    if not M.waits_for(args.buf) then return end
     local win = tonumber(args.match)
-    local back = win == api.nvim_get_current_win() and M.origin(args.buf) or nil
+    local visit = made[win]
+    if visit then
+      made[win] = nil
+      if win == api.nvim_get_current_win() then place().lead(after(visit, win)) end
+    end
+    if not M.waits_for(args.buf) then return end
     vim.schedule(function()
       on_hidden(args.buf)
       place().draw()
     end)
-    place().on_closed(win, back)
   end,
 })
 

@@ -1,6 +1,6 @@
 -- Where a file that a command waits for is shown, and what is seen of the waiting: the bar, the key, the note.
 --
--- Owns the windows that it made for such files, and the note. Never takes a window of the person's or of the chat, and
+-- Owns what such buffers and windows wear, and the note. Never takes a window of the person's or of the chat, and
 -- knows nothing of programs and channels. Called by `visit` only.
 local M = {}
 
@@ -14,8 +14,6 @@ M.KEY = '<C-c><C-k>'
 local BAR = '%#BosunBarQuestion# a command waits for this file '
 local HINT = '%#BosunBar#· :w or close to go on %<%=%#BosunBarHint#' .. M.KEY .. ' gives up '
 
--- Windows that were made for a file: true.
-local made = {}
 -- Buffers whose key and command are ours: true.
 local dressed = {}
 -- Buffers that a visit loaded, and nobody else.
@@ -88,18 +86,19 @@ local function refresh(buf, win)
   api.nvim_win_call(win, function() vim.cmd('silent edit!') end)
 end
 
---- Shows the file and returns its buffer. `enter`: the person goes there. `line`: from 1, -1 for the last.
+--- Shows the file; returns its buffer, and the window if one was made for it. `enter`: the person goes there. `line`: from 1, -1 for the last.
 function M.show(path, enter, line)
   -- Not `bufnr()`: that takes the name for a pattern.
   local buf = fn.bufadd(path)
   local fresh = not api.nvim_buf_is_loaded(buf)
-  local win = showing(buf)
+  local win, made = showing(buf), nil
   if win then
     if enter then api.nvim_set_current_win(win) end
   else
     vim.bo[buf].buflisted = true
-    win = new_window(buf, enter)
-    made[win] = true
+    made = new_window(buf, enter)
+    win = made
+    vim.w[win].bosun_visit = true
     display.win_option(win, 'winfixbuf', true)
   end
   if fresh then
@@ -122,7 +121,7 @@ function M.show(path, enter, line)
     api.nvim_win_set_cursor(win, { line < 0 and last or math.min(line, last), 0 })
     api.nvim_win_call(win, function() vim.cmd('normal! zv') end)
   end
-  return buf
+  return buf, made
 end
 
 local function abort()
@@ -158,7 +157,7 @@ function M.undress(buf)
       pcall(vim.keymap.del, 'ca', word, { buffer = buf })
     end
     for _, win in ipairs(fn.win_findbuf(buf)) do
-      if made[win] then display.win_option(win, 'winfixbuf', false) end
+      if vim.w[win].bosun_visit then display.win_option(win, 'winfixbuf', false) end
     end
   end
   dressed[buf] = nil
@@ -187,14 +186,18 @@ function M.close(buf)
   pcall(api.nvim_buf_delete, buf, { force = true })
 end
 
---- The window is being closed; the person was in it and came from `back`, or nil.
-function M.on_closed(win, back)
-  if not made[win] then return end
-  made[win] = nil
-  if not back then return end
-  vim.schedule(function()
-    if api.nvim_win_is_valid(back) then api.nvim_set_current_win(back) end
-  end)
+--- The current window is being closed, and the person goes to `win`, or where Neovim leads them when that is nil. They
+--- come there with the close and not a moment later: the next key may be typed already.
+function M.lead(win)
+  if not win then return end
+  local id = api.nvim_create_autocmd('WinEnter', {
+    once = true,
+    nested = true,
+    callback = function()
+      if api.nvim_win_is_valid(win) then api.nvim_set_current_win(win) end
+    end,
+  })
+  vim.schedule(function() pcall(api.nvim_del_autocmd, id) end)
 end
 
 local function show_note(text)

@@ -259,10 +259,12 @@ return {
       shows(e, paths[1])
       e:keys(':wq<CR>', 'return #vim.api.nvim_list_wins() == 3')
       same(p.code(), 'nothing')
-      for i, left in ipairs({ 2, 1 }) do
-        e:keys(':Bosun visit<CR>', ('return vim.api.nvim_buf_get_name(0) == %q'):format(paths[i + 1]))
-        e:keys(':q<CR>', ('return #vim.api.nvim_list_wins() == %d'):format(left))
-      end
+      shows(e, paths[2])
+      e:keys('<C-w>t:Bosun visit<CR>', ('return vim.api.nvim_buf_get_name(0) == %q'):format(paths[2]))
+      e:keys(':q<CR>', 'return #vim.api.nvim_list_wins() == 2')
+      shows(e, paths[3])
+      same(p.code(), 'nothing')
+      e:keys(':q<CR>', 'return #vim.api.nvim_list_wins() == 1')
       p.ends_with(0)
     end,
   },
@@ -290,6 +292,32 @@ return {
       e:keys(':Bosun visit<CR>', ('return vim.api.nvim_buf_get_name(0) == %q'):format(other))
       e:keys('<C-c><C-k>', 'return #_G.told == 2')
       q.ends_with(1)
+    end,
+  },
+  {
+    'a command is given up from elsewhere, also before its moment, unless there are several',
+    function(e)
+      local p = visited(e)
+      local q = program(e)
+      q.open({ e:file('OTHER', 'other\n') })
+      e:eventually('return #vim.api.nvim_list_wins() == 3')
+      e:keys(
+        '<C-w>b:Bosun visit abort<CR>',
+        [[
+        return vim.fn.execute('messages'):find('go to the file first', 1, true) ~= nil
+      ]]
+      )
+      e:keys(':Bosun visit<CR>:q<CR><C-w>b', 'return #_G.told == 1')
+      p.ends_with(0)
+      e:keys(':Bosun visit abort<CR>', 'return #vim.api.nvim_list_wins() == 1')
+      q.ends_with(1)
+      local r = program(e)
+      e:keys('i', [[return vim.api.nvim_get_mode().mode == 'i']])
+      r.open({ e:file('THIRD', 'third\n') })
+      e:eventually('return #vim.api.nvim_list_wins() == 2')
+      e:keys('<C-o>:Bosun visit abort<CR>', 'return #_G.told == 3')
+      r.ends_with(1)
+      e:eventually('return #vim.api.nvim_list_wins() == 1')
     end,
   },
   {
