@@ -335,7 +335,7 @@ api.nvim_create_autocmd('WinClosed', {
   end,
 })
 
-api.nvim_create_autocmd({ 'BufWinEnter', 'WinNew', 'WinEnter', 'VimResized' }, {
+api.nvim_create_autocmd({ 'BufWinEnter', 'WinNew', 'WinEnter', 'WinResized' }, {
   group = group,
   callback = function()
     if #visits > 0 then place().draw() end

@@ -11,8 +11,16 @@ local display = require('bosun.display')
 M.KEY = '<C-c><C-k>'
 
 -- What marks a bar as ours, whatever stands around it: a split takes it along to another file.
-local BAR = '%#BosunBarQuestion# a command waits for this file '
-local HINT = '%#BosunBar#· :w or close to go on %<%=%#BosunBarHint#' .. M.KEY .. ' gives up '
+local BAR = '%#BosunBarQuestion# a command waits'
+local WIDE = BAR
+  .. ' for this file %#BosunBar#· :w or close to go on %=%#BosunBarHint#'
+  .. M.KEY
+  .. ' gives up '
+local NARROW = BAR .. ' %#BosunBar#· :w goes on%<%#BosunBarHint# · ' .. M.KEY .. ' gives up '
+-- Columns that the wide one needs.
+local WIDTH = 76
+
+local group = api.nvim_create_augroup('bosun.visit_place', {})
 
 -- Buffers whose key and command are ours: true.
 local dressed = {}
@@ -75,18 +83,19 @@ local function new_window(buf, enter)
 end
 
 -- A program writes its file anew each time, and the buffer may be of the time before. Unsaved text of a visit that is
--- over comes back with one undo.
+-- over comes back with one undo; that of a buffer which the person opened is theirs.
 local function refresh(buf, win)
-  local stale = loaded[buf] and vim.bo[buf].modified or require('bosun.stamps').check(buf) == 'changed'
-  if not stale then return end
-  if vim.bo[buf].modified and not loaded[buf] then
-    local name = display.path(api.nvim_buf_get_name(buf))
+  if require('bosun.stamps').check(buf) ~= 'changed' then return end
+  local modified, name = vim.bo[buf].modified, display.path(api.nvim_buf_get_name(buf))
+  if modified and not loaded[buf] then
     return display.notify(('%s has unsaved text, and another on disk'):format(name), 'warn')
   end
   api.nvim_win_call(win, function() vim.cmd('silent edit!') end)
+  if modified then display.notify(('%s is read anew: u brings the unsaved text back'):format(name)) end
 end
 
---- Shows the file; returns its buffer, and the window if one was made for it. `enter`: the person goes there. `line`: from 1, -1 for the last.
+--- Shows the file; returns its buffer, and the window if one was made for it. `enter`: the person goes there. `line`:
+--- from 1, -1 for the last, 0 or nil for none.
 function M.show(path, enter, line)
   -- Not `bufnr()`: that takes the name for a pattern.
   local buf = fn.bufadd(path)
@@ -103,7 +112,9 @@ function M.show(path, enter, line)
   end
   if fresh then
     loaded[buf] = true
+    api.nvim_clear_autocmds({ group = group, buffer = buf })
     api.nvim_create_autocmd('BufUnload', {
+      group = group,
       buffer = buf,
       callback = function()
         vim.schedule(function()
@@ -172,7 +183,7 @@ function M.draw()
     local waits = dressed[api.nvim_win_get_buf(win)] and not is_float(win)
     if waits and not ours then vim.w[win].bosun_bar = bar end
     if waits then
-      pcall(display.winbar, win, BAR .. HINT)
+      pcall(display.winbar, win, api.nvim_win_get_width(win) < WIDTH and NARROW or WIDE)
     elseif ours then
       pcall(display.winbar, win, vim.w[win].bosun_bar or '')
       vim.w[win].bosun_bar = nil

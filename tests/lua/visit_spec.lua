@@ -153,7 +153,13 @@ return {
       e:eventually([[return vim.wo.winbar:find('a command waits for this file', 1, true) ~= nil]])
       same(bar(e):find('<C-c><C-k> gives up', 1, true) ~= nil, true)
       same(e:lua([[return vim.wo[vim.fn.win_getid(2)].winbar]]), 'mine', 'the other window keeps its own')
-      e:keys(':split<CR>', 'return #vim.api.nvim_list_wins() == 3')
+      e:keys(':vsplit<CR>', 'return #vim.api.nvim_list_wins() == 3')
+      -- Where there is little room, the words give way and not the keys.
+      local narrow = ' a command waits · :w goes on · <C-c><C-k> gives up '
+      e:eventually(([[
+        local bar = vim.api.nvim_eval_statusline(vim.wo.winbar, { use_winbar = true, maxwidth = 100 }).str
+        return bar == %q and vim.api.nvim_win_get_width(0) < #bar
+      ]]):format(narrow))
       e:keys(':w<CR>', 'return #_G.told == 1')
       p.ends_with(0)
       same(
@@ -383,6 +389,28 @@ return {
       same(e:lines(0), { 'another' })
       e:keys('u', [[return vim.fn.getline(2) == 'new']])
       same(e:lines(0), { 'text', 'new', 'later' }, 'an undo brings it back')
+    end,
+  },
+  {
+    "unsaved text is kept where the disk has no other, and where the buffer is the person's",
+    function(e)
+      local _, path = visited(e)
+      e:keys(':w<CR>', 'return #_G.told == 1')
+      e:keys('omine<Esc>', 'return vim.bo.modified')
+      local q = program(e)
+      q.open({ path })
+      e:eventually([[return require('bosun.visit').waits_for(0)]])
+      same(e:lines(0), { 'text', 'mine' })
+      local own = e:file('own.txt', 'own\n')
+      e:keys(':wq<CR>:edit own.txt<CR>omore<Esc>', [[return vim.fn.getline(2) == 'more']])
+      local file = io.open(own, 'w')
+      file:write('another, and longer\n')
+      file:close()
+      local r = program(e)
+      r.open({ own })
+      e:eventually([[return require('bosun.visit').waits_for(0)]])
+      same(e:lines(0), { 'own', 'more' })
+      e:eventually([[return vim.fn.execute('messages'):find('own.txt has unsaved text', 1, true) ~= nil]])
     end,
   },
   {
