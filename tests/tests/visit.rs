@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use bosun_tests::editor::setup::bosun;
 use bosun_tests::procs::{self, MARK, Process};
-use bosun_tests::{Editor, Setup};
+use bosun_tests::{Editor, Hand, Setup};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -120,18 +120,27 @@ fn a_message_that_is_given_up_leaves_no_commit_and_the_editor_lives() {
 // B112
 #[test]
 fn the_message_of_the_next_commit_is_gits_new_one() {
+    commits_twice(&repository());
+    // With a session every file buffer is mirrored, and follows its file by itself.
     let editor = repository();
-    let child = commit(&editor);
+    editor.edit("a.txt");
+    let hand = Hand::start(&editor);
+    commits_twice(&editor);
+    hand.end();
+}
+
+fn commits_twice(editor: &Editor) {
+    let child = commit(editor);
     // Written and left open: the buffer is still there when git writes the file anew.
     editor.input("isecond<Esc>:w<CR>");
-    assert!(ended(&editor, child).status.success());
-    let child = git(&editor, &["commit", "--amend"]).spawn().expect("git");
-    await_file(&editor, "COMMIT_EDITMSG");
+    assert!(ended(editor, child).status.success());
+    let child = git(editor, &["commit", "--amend"]).spawn().expect("git");
+    await_file(editor, "COMMIT_EDITMSG");
     editor.eventually("the message as it was", || editor.lua("return vim.fn.getline(1)", &[]) == "second");
     editor.input("ccthird<Esc>:x<CR>");
-    let output = ended(&editor, child);
+    let output = ended(editor, child);
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(subjects(&editor), "third\nfirst");
+    assert_eq!(subjects(editor), "third\nfirst");
     editor.assert_quiet();
 }
 
