@@ -190,6 +190,20 @@ local subs = {
     end,
     complete = function() return { 'wire', 'lua' } end,
   },
+  visit = {
+    -- Goes to the file that a command waits for; `abort` gives it up, so that the command fails.
+    run = function(words)
+      local visit = require('bosun.visit')
+      -- An abbreviation of `:cq!` leaves its bang here.
+      local word = words[1] and words[1]:gsub('!$', '')
+      if word and word ~= 'abort' then
+        return report(nil, ('there is no :Bosun visit %s: try abort'):format(word))
+      end
+      if word then return report(visit.abort()) end
+      report(visit.go())
+    end,
+    complete = function() return { 'abort' } end,
+  },
   restart = {
     run = function()
       require('bosun.rpc').stop('restarted by hand')

@@ -34,6 +34,8 @@ local defaults = {
   context = { file = true, selection = true },
   -- Unsaved text before a prompt: auto, embed, save, leave, ask. Also in a preset.
   unsaved = 'auto',
+  -- Commands in the sidecar's terminals open the files that they want edited in this Neovim ($EDITOR, git commit).
+  terminal_editor = true,
   -- Global keys, none by default: { toggle = '<leader>a' }.
   keys = {},
 }
@@ -111,6 +113,7 @@ local schema = {
   window = { width = positive },
   context = { file = 'boolean', selection = 'boolean' },
   unsaved = unsaved,
+  terminal_editor = 'boolean',
   keys = {
     open = lhs,
     toggle = lhs,

@@ -147,6 +147,7 @@ function M.ensure()
     save = require('bosun.config').get().save,
     encodings = vim.opt.fileencodings:get(),
     swap_dirs = swap_dirs(),
+    server = require('bosun.visit').address(),
   })
   require('bosun.buffers').start()
   return true

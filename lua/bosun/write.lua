@@ -7,6 +7,9 @@ local api = vim.api
 
 local ns = api.nvim_create_namespace('bosun.write')
 
+--- Whether a write that is under way is ours, for autocommands that ask.
+M.saving = false
+
 --- The first line of an error, without where in a script of somebody's it was raised.
 function M.plain(err)
   local text = tostring(err):match('[^\n]*')
@@ -47,7 +50,9 @@ function M.write(buf, bang)
   -- The folder of a new file is made; as an argument of `nvim_cmd`, `++p` would be a name.
   local parents = vim.fn.isdirectory(vim.fn.fnamemodify(name, ':h')) == 0 and ' ++p' or ''
   local write = ('silent! keepalt keepjumps write%s%s'):format(bang and '!' or '', parents)
+  M.saving = true
   local ok, err = pcall(api.nvim_buf_call, buf, function() vim.cmd(write) end)
+  M.saving = false
   if confirm then vim.cmd('noautocmd set confirm') end
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg

@@ -236,6 +236,9 @@ pub struct Hello {
     pub save: Save,
     /// 'directory': where swap files of other Neovims may be, absolute; `.` is the file's own folder.
     pub swap_dirs: Vec<String>,
+    /// Where commands reach this Neovim as their editor: a socket's path; empty when they must not (the setting
+    /// `terminal_editor`) or cannot.
+    pub server: String,
 }
 
 /// When a change of an agent's is also saved: the setting `save`.

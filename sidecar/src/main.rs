@@ -1,7 +1,9 @@
 //! The command line: which of its parts this process is.
 //!
 //! `bosun serve` is the sidecar that Neovim starts; `bosun guard` ends what a killed sidecar leaves behind;
-//! `bosun demo-agent` is an agent without a model.
+//! `bosun demo-agent` is an agent without a model; `bosun edit` is the editor of commands that run in our terminals.
+
+use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
@@ -20,6 +22,13 @@ enum Command {
     Guard,
     /// A small agent without a model that does real edits through the protocol.
     DemoAgent,
+    /// Open files in the Neovim that owns this terminal and wait for the person (started by commands as `$EDITOR`).
+    #[command(hide = true, disable_help_flag = true)]
+    Edit {
+        /// `[+LINE] [--] FILE...`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
     /// Print the number of the protocol between the plugin and this program.
     Protocol,
 }
@@ -29,6 +38,8 @@ fn main() {
         Command::Serve => serve(),
         Command::Guard => bosun::guard::run(),
         Command::DemoAgent => bosun::demo::run(),
+        // Not the words as they were parsed: a first `--`, after which all are files, would be missing.
+        Command::Edit { .. } => bosun::nvim::visit::run(std::env::args_os().skip(2).collect()),
         Command::Protocol => protocol(),
     };
     std::process::exit(code);

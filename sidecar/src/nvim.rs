@@ -12,6 +12,7 @@ mod inbound;
 mod outbound;
 mod stdio;
 mod table;
+pub mod visit;
 mod writer;
 
 use std::future::{Future, poll_fn};

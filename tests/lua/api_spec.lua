@@ -39,6 +39,7 @@ return {
     default_agent = 'my',
     window = { width = 60 },
     context = { file = false },
+    terminal_editor = false,
     keys = { toggle = '<leader>a' },
   }, 'accepted'),
   check_setting(
@@ -55,6 +56,11 @@ return {
     'a wrong type is named',
     { agents = { my = { args = 'x' } } },
     'bosun: setup.agents.my.args must be a list of strings'
+  ),
+  check_setting(
+    'a switch is on or off',
+    { terminal_editor = 'nvim' },
+    'bosun: setup.terminal_editor must be a boolean'
   ),
   check_setting('folders and globs of a session make sense', {
     roots = { '~/notes', { path = '/ref', write = false } },

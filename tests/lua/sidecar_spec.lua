@@ -45,6 +45,39 @@ local function state(e) return e:lua([[return (require('bosun').sessions()[1] or
 
 return {
   {
+    'the sidecar is told where commands reach the editor, unless they must not',
+    function(e)
+      stand_in(e)
+      for _, on in ipairs({ true, false }) do
+        local heard = e.dir .. '/heard'
+        local path = e:file('ear', ('#!/bin/sh\nexec cat > %s\n'):format(heard))
+        vim.uv.fs_chmod(path, 493)
+        e:lua(
+          [[
+          require('bosun').setup({ binary = ..., terminal_editor = select(2, ...) })
+          require('bosun.rpc').stop('for the test')
+        ]],
+          path,
+          on
+        )
+        os.remove(heard)
+        new(e)
+        local server
+        vim.wait(5000, function()
+          local file = io.open(heard, 'rb')
+          local bytes = file and file:read('*a') or ''
+          if file then file:close() end
+          -- The message holds more behind it: the next one has come.
+          if not bytes:find('new_session', 1, true) then return false end
+          local ok, at = pcall(string.find, bytes, 'server', 1, true)
+          server = ok and at and vim.mpack.Unpacker()(bytes, at + #'server') or nil
+          return true
+        end, 5)
+        same(server, on and e:lua('return vim.v.servername') or '')
+      end
+    end,
+  },
+  {
     'a session has its id at once and is seen at once',
     function(e)
       stand_in(e)

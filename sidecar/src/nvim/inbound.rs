@@ -64,6 +64,7 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
             max_buf_bytes: t.uint("max_buf_bytes")?,
             encodings: t.texts("encodings")?,
             swap_dirs: t.texts("swap_dirs")?,
+            server: t.text_or_empty("server")?,
             save: match t.text_or_empty("save")?.as_str() {
                 "never" => Save::Never,
                 "if_clean" => Save::IfClean,

@@ -50,6 +50,7 @@ const WALLS: &[Wall] = &[
             ("sidecar/src/trace.rs", "our own log file"),
             ("sidecar/src/agent/wirelog.rs", "the wire log of an agent"),
             ("sidecar/src/guard.rs", "reads /proc to find processes that left their group"),
+            ("sidecar/src/nvim/visit/starter.rs", "reads /proc to see whether a command still lives"),
         ],
     },
     Wall {
