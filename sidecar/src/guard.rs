@@ -134,23 +134,44 @@ pub fn kill_marked(markers: &[&str]) {
 
 /// Signals them once; how many there were.
 fn signal_marked(markers: &[&str], signal: Signal) -> usize {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
-    let own = std::process::id();
     let mut found = 0;
-    for entry in entries.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        if pid == own || pid <= 1 {
-            continue;
-        }
-        let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-        if environ.split(|b| *b == 0).any(|var| markers.iter().any(|marker| var == marker.as_bytes())) {
-            found += 1;
-            let _ = kill(Pid::from_raw(pid as i32), signal);
-        }
+    for pid in pids().into_iter().flatten().filter(|pid| carries(*pid, markers)) {
+        found += 1;
+        let _ = kill(Pid::from_raw(pid), signal);
     }
     found
+}
+
+/// How many processes of the group `pgid`, and others that carry `marker` (`NAME=value`), still run. Processes that are
+/// dead and only wait for their parent to ask do not count. `None` where there is no `/proc`.
+pub fn count_left(pgid: i32, marker: &str) -> Option<usize> {
+    let of_group = |pid| nix::unistd::getpgid(Some(Pid::from_raw(pid))).is_ok_and(|of| of.as_raw() == pgid);
+    let lives = |pid: &i32| (of_group(*pid) && !is_dead(*pid)) || carries(*pid, &[marker]);
+    Some(pids()?.filter(lives).count())
+}
+
+/// All processes but ourselves and the first. `None` where there is no `/proc`.
+fn pids() -> Option<impl Iterator<Item = i32>> {
+    let own = std::process::id() as i32;
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    let mut pids = entries.flatten().filter_map(number).filter(move |pid: &i32| *pid != own && *pid > 1).peekable();
+    pids.peek()?;
+    Some(pids)
+}
+
+/// Whether one of `markers` stands in the environment that it was started with. A dead process has none.
+fn carries(pid: i32, markers: &[&str]) -> bool {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environ.split(|b| *b == 0).any(|var| markers.iter().any(|marker| var == marker.as_bytes()))
+}
+
+/// Whether it has ended and only waits for its parent to ask.
+fn is_dead(pid: i32) -> bool {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before the state is in brackets, and may hold some itself.
+    let state = stat.iter().rposition(|b| *b == b')').and_then(|at| stat.get(at + 2));
+    matches!(state, None | Some(b'Z' | b'X'))
 }
 
 #[cfg(test)]
