@@ -275,7 +275,7 @@ impl Terminal {
         while let Some(master) = &self.master {
             let tail = self.out.tail();
             let before = tail.len();
-            let got = master.read(tail);
+            let got = master.read_now(tail);
             room = room.saturating_sub(tail.len() - before);
             match got {
                 Got::End => self.master = None,
@@ -309,24 +309,21 @@ async fn child_ended(children: &mut Option<Signal>) {
     }
 }
 
-/// Reads once something is there. Nothing is lost when it is dropped. A terminal that is closed is never ready.
+/// A terminal that is closed is never ready.
 async fn read(master: &Option<Master>, out: &mut Outgoing) -> Got {
-    let Some(master) = master else { return pending().await };
-    let Ok(mut ready) = master.readable().await else { return Got::End };
-    let got = master.read(out.tail());
-    if got == Got::Blocked {
-        ready.clear_ready();
+    match master {
+        Some(master) => master.read(out.tail()).await,
+        None => pending().await,
     }
-    got
 }
 
-/// Writes once that can be. Nothing is lost when it is dropped.
+/// See `read`.
 async fn write(master: &Option<Master>, typed: &mut VecDeque<u8>) {
-    let Some(master) = master else { return pending().await };
-    let Ok(mut ready) = master.writable().await else { return typed.clear() };
-    let (bytes, _) = typed.as_slices();
-    match master.write(bytes) {
-        Some(n) => drop(typed.drain(..n)),
-        None => ready.clear_ready(),
+    match master {
+        Some(master) => {
+            let taken = master.write(typed.as_slices().0).await;
+            typed.drain(..taken);
+        }
+        None => pending().await,
     }
 }

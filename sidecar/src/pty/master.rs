@@ -3,18 +3,20 @@
 //! Owns the descriptor. It keeps nothing of what it reads. Called by `live`.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, RawFd};
 
 use filedescriptor::FileDescriptor;
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
-use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
+use tokio::net::unix::pipe;
 
 /// See the module.
 #[derive(Debug)]
 pub struct Master {
-    fd: AsyncFd<FileDescriptor>,
+    // Tokio's pipes are its one safe way to wait for a descriptor of any kind. Each wants its own.
+    reader: pipe::Receiver,
+    writer: pipe::Sender,
 }
 
 /// What came of reading.
@@ -29,7 +31,7 @@ pub enum Got {
 }
 
 impl Master {
-    /// Takes a descriptor of its own of the open terminal `raw`.
+    /// Takes descriptors of its own of the open terminal `raw`.
     pub fn new(raw: RawFd) -> io::Result<Self> {
         let mut fd = FileDescriptor::dup(&raw).map_err(io::Error::other)?;
         fd.set_non_blocking(true).map_err(io::Error::other)?;
@@ -38,49 +40,67 @@ impl Master {
             modes.input_modes |= InputModes::IUTF8;
             let _ = tcsetattr(&fd, OptionalActions::Now, &modes);
         }
-        Ok(Self { fd: AsyncFd::new(fd)? })
+        let file = || fd.as_file().map_err(io::Error::other);
+        Ok(Self {
+            reader: pipe::Receiver::from_file_unchecked(file()?)?,
+            writer: pipe::Sender::from_file_unchecked(file()?)?,
+        })
     }
 
-    /// Waits until something can be read. The guard must be cleared when reading would block.
-    pub async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, FileDescriptor>> {
-        self.fd.readable().await
-    }
-
-    /// Waits until something can be written. The guard must be cleared when writing would block.
-    pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, FileDescriptor>> {
-        self.fd.writable().await
-    }
-
-    /// Appends what is there, until the capacity of `into` is used up.
-    pub fn read(&self, into: &mut Vec<u8>) -> Got {
-        while into.len() < into.capacity() {
-            match rustix::io::read(self.fd.get_ref(), spare_capacity(into)) {
-                Ok(0) => return Got::End,
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Got::Blocked,
-                // Linux says EIO where others say end of file.
-                Err(_) => return Got::End,
-            }
+    /// Waits until something can be read, and appends what is there until the capacity of `into` is used up. Nothing is
+    /// lost when this is dropped.
+    pub async fn read(&self, into: &mut Vec<u8>) -> Got {
+        if self.reader.readable().await.is_err() {
+            return Got::End;
         }
-        Got::Full
+        let one = |into: &mut Vec<u8>| match self.reader.try_io(|| Ok(self.read_once(into)?)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(Errno::AGAIN),
+            other => other.map_err(|_| Errno::IO),
+        };
+        fill(into, one)
     }
 
-    /// How many of `bytes` were taken; `None` if none can be now.
-    pub fn write(&self, bytes: &[u8]) -> Option<usize> {
-        match rustix::io::write(self.fd.get_ref(), bytes) {
-            Ok(n) => Some(n),
-            Err(Errno::INTR) => Some(0),
-            Err(Errno::AGAIN) => None,
+    /// Appends what is there, whatever is known of that, until the capacity of `into` is used up.
+    pub fn read_now(&self, into: &mut Vec<u8>) -> Got {
+        fill(into, |into| self.read_once(into))
+    }
+
+    fn read_once(&self, into: &mut Vec<u8>) -> rustix::io::Result<usize> {
+        rustix::io::retry_on_intr(|| rustix::io::read(&self.reader, spare_capacity(into)))
+    }
+
+    /// Waits until something can be written, and gives back how many of `bytes` were taken. Nothing is lost when this is
+    /// dropped.
+    pub async fn write(&self, bytes: &[u8]) -> usize {
+        if self.writer.writable().await.is_err() {
+            return bytes.len();
+        }
+        match self.writer.try_write(bytes) {
+            Ok(n) => n,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             // Nobody reads it any more.
-            Err(_) => Some(bytes.len()),
+            Err(_) => bytes.len(),
         }
     }
 
     /// Sets the size in cells; programs in the foreground get WINCH.
     pub fn resize(&self, rows: u16, cols: u16) {
         let size = Winsize { ws_row: rows.max(1), ws_col: cols.max(1), ws_xpixel: 0, ws_ypixel: 0 };
-        if let Err(error) = tcsetwinsize(self.fd.get_ref(), size) {
+        if let Err(error) = tcsetwinsize(self.reader.as_fd(), size) {
             tracing::warn!(%error, "a terminal keeps its size");
         }
     }
+}
+
+fn fill(into: &mut Vec<u8>, mut one: impl FnMut(&mut Vec<u8>) -> rustix::io::Result<usize>) -> Got {
+    while into.len() < into.capacity() {
+        match one(into) {
+            Ok(0) => return Got::End,
+            Ok(_) => {}
+            Err(Errno::AGAIN) => return Got::Blocked,
+            // Linux says EIO where others say end of file.
+            Err(_) => return Got::End,
+        }
+    }
+    Got::Full
 }

@@ -13,11 +13,12 @@ use crate::model::CommandEnd;
 
 /// The longest that any single event may take to come.
 const DEADLINE: Duration = Duration::from_secs(20);
-const ID: TerminalId = TerminalId(7);
 
 /// The edge and the other end of its lane.
 struct Rig {
     ptys: Ptys,
+    /// The terminal that was made last.
+    id: TerminalId,
     inbox: mpsc::Receiver<(TerminalId, PtyEvent)>,
 }
 
@@ -33,11 +34,18 @@ struct Seen {
 impl Rig {
     fn new() -> Self {
         let (lane, inbox) = mpsc::channel(LANE);
-        Self { ptys: Ptys::new(lane, GuardHandle::none(), Vec::new()), inbox }
+        let ptys = Ptys::new(lane, GuardHandle::none(), Vec::new());
+        Self { ptys, id: TerminalId(0), inbox }
     }
 
+    /// Runs a command in a terminal of its own.
     fn run(&mut self, run: PtyRun) {
-        self.ptys.tell(ID, PtyCmd::Run(Box::new(run)));
+        self.id = TerminalId(self.id.0 + 1);
+        self.tell(PtyCmd::Run(Box::new(run)));
+    }
+
+    fn tell(&mut self, cmd: PtyCmd) {
+        self.ptys.tell(self.id, cmd);
     }
 
     /// Runs a line with a variable that all that descends from it carries. Gives the variable.

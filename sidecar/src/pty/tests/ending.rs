@@ -54,7 +54,7 @@ fn forgetting_ends_what_outlived_its_command() {
         let var = rig.line("sleep 1000 & echo hi");
         assert_eq!(rig.exit().await.code, 0);
         assert_eq!(carriers(&var).len(), 1);
-        rig.ptys.tell(ID, PtyCmd::Forget);
+        rig.tell(PtyCmd::Forget);
         assert_eq!(rig.next().await.1, PtyEvent::Closed);
         assert_eq!(carriers(&var), [""; 0]);
     });
@@ -70,7 +70,7 @@ fn forgetting_also_ends_what_has_let_go_of_the_terminal() {
         assert_eq!(seen.end.code, 0);
         // Closed, and yet it lives, as it would in any terminal.
         assert_eq!(carriers(&var).len(), 1);
-        rig.ptys.tell(ID, PtyCmd::Forget);
+        rig.tell(PtyCmd::Forget);
         rig.ptys.end().await;
         assert_eq!(carriers(&var), [""; 0]);
     });
@@ -91,7 +91,7 @@ fn killing_during_a_flood_is_quick_and_leaves_no_descendant() {
         flooding(&mut rig).await;
         assert!(carriers(&var).len() >= 3, "{:?}", carriers(&var));
         let began = Instant::now();
-        rig.ptys.tell(ID, PtyCmd::Kill);
+        rig.tell(PtyCmd::Kill);
         let end = rig.exit().await;
         let took = began.elapsed();
         assert_eq!(carriers(&var), [""; 0]);
@@ -107,7 +107,7 @@ fn a_command_is_killed_although_nobody_takes_its_events() {
         let (lane, mut inbox) = mpsc::channel(1);
         let mut ptys = Ptys::new(lane, GuardHandle::none(), Vec::new());
         let env = vec![("PTY_TEST".into(), "deaf".into())];
-        ptys.tell(ID, PtyCmd::Run(Box::new(PtyRun { env, ..shell("exec yes") })));
+        ptys.tell(TerminalId(1), PtyCmd::Run(Box::new(PtyRun { env, ..shell("exec yes") })));
         // Started lies in the lane and is not taken; the flood stands.
         let up = async {
             while carriers("PTY_TEST=deaf").is_empty() {
@@ -115,7 +115,7 @@ fn a_command_is_killed_although_nobody_takes_its_events() {
             }
         };
         tokio::time::timeout(DEADLINE, up).await.expect("up");
-        ptys.tell(ID, PtyCmd::Kill);
+        ptys.tell(TerminalId(1), PtyCmd::Kill);
         let gone = async {
             while !carriers("PTY_TEST=deaf").is_empty() {
                 tokio::task::yield_now().await;
@@ -140,7 +140,7 @@ fn a_command_that_ends_well_on_term_has_time_for_it() {
         let mut rig = Rig::new();
         rig.line("trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.01; done");
         rig.until("up").await;
-        rig.ptys.tell(ID, PtyCmd::Kill);
+        rig.tell(PtyCmd::Kill);
         rig.until("bye").await;
         assert_eq!(rig.exit().await, CommandEnd { code: 5, signal: None });
     });
@@ -151,12 +151,12 @@ fn killing_twice_or_after_the_end_changes_nothing() {
     on_runtime(async {
         let mut rig = Rig::new();
         rig.line("exec sleep 1000");
-        rig.ptys.tell(ID, PtyCmd::Kill);
-        rig.ptys.tell(ID, PtyCmd::Kill);
+        rig.tell(PtyCmd::Kill);
+        rig.tell(PtyCmd::Kill);
         let seen = rig.seen().await;
         assert_eq!(seen.events.len(), 3, "{seen:?}");
         for cmd in [PtyCmd::Kill, PtyCmd::Input(vec![b'x']), PtyCmd::Resize { rows: 1, cols: 1 }, PtyCmd::Forget] {
-            rig.ptys.tell(ID, cmd);
+            rig.tell(cmd);
         }
         rig.ptys.end().await;
         assert_eq!(rig.inbox.recv().await, None);
@@ -169,7 +169,7 @@ fn forgetting_a_running_command_tells_its_end_and_then_that_it_is_closed() {
         let mut rig = Rig::new();
         let var = rig.line(HARD);
         flooding(&mut rig).await;
-        rig.ptys.tell(ID, PtyCmd::Forget);
+        rig.tell(PtyCmd::Forget);
         let seen = rig.seen().await;
         assert_eq!(carriers(&var), [""; 0]);
         let exits = seen.events.iter().filter(|e| matches!(e, PtyEvent::Exited(_))).count();
@@ -186,9 +186,8 @@ fn ending_the_edge_ends_all_commands_in_bounded_time_although_nobody_takes_event
         let mut rig = Rig::new();
         let var = rig.line(HARD);
         flooding(&mut rig).await;
-        for n in 0..10 {
-            let run = PtyRun { env: vec![("PTY_TEST".into(), var[9..].into())], ..shell("exec yes") };
-            rig.ptys.tell(TerminalId(100 + n), PtyCmd::Run(Box::new(run)));
+        for _ in 0..10 {
+            rig.run(PtyRun { env: vec![("PTY_TEST".into(), var[9..].into())], ..shell("exec yes") });
         }
         let began = Instant::now();
         rig.ptys.end().await;

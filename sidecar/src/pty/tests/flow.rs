@@ -32,7 +32,7 @@ fn the_last_bytes_are_not_lost_while_somebody_else_holds_the_terminal() {
                 }
             }
             assert_eq!(bytes, 100_003, "round {round}");
-            rig.ptys.tell(ID, PtyCmd::Forget);
+            rig.tell(PtyCmd::Forget);
             assert_eq!(rig.next().await.1, PtyEvent::Closed);
         }
     });
@@ -90,7 +90,7 @@ fn what_is_typed_reaches_the_command() {
         let mut rig = Rig::new();
         rig.line("printf 'y/N '; read answer; echo \"<$answer>\"");
         rig.until("y/N ").await;
-        rig.ptys.tell(ID, PtyCmd::Input(b"yes\r".to_vec()));
+        rig.tell(PtyCmd::Input(b"yes\r".to_vec()));
         assert!(rig.until("<yes>").await.starts_with("yes\r\n"));
         assert_eq!(rig.exit().await.code, 0);
     });
@@ -103,7 +103,7 @@ fn a_large_paste_arrives_whole() {
         rig.line("stty raw -echo; echo ready; head -c 300000 | cksum");
         rig.until("ready").await;
         for _ in 0..100 {
-            rig.ptys.tell(ID, PtyCmd::Input(b"abc".repeat(1000)));
+            rig.tell(PtyCmd::Input(b"abc".repeat(1000)));
         }
         let text = rig.until(" 300000").await;
         let mine = std::process::Command::new("sh")
@@ -121,9 +121,9 @@ fn typing_at_a_command_that_does_not_read_is_bounded_and_harms_nothing() {
         rig.line("stty raw -echo; echo ready; exec sleep 1000");
         rig.until("ready").await;
         for _ in 0..64 {
-            rig.ptys.tell(ID, PtyCmd::Input(vec![b'x'; 64 << 10]));
+            rig.tell(PtyCmd::Input(vec![b'x'; 64 << 10]));
         }
-        rig.ptys.tell(ID, PtyCmd::Kill);
+        rig.tell(PtyCmd::Kill);
         assert_eq!(rig.exit().await.signal.as_deref(), Some("SIGTERM"));
     });
 }
@@ -134,7 +134,7 @@ fn control_c_interrupts_the_command() {
         let mut rig = Rig::new();
         rig.line("echo up; exec sleep 1000");
         rig.until("up").await;
-        rig.ptys.tell(ID, PtyCmd::Input(vec![3]));
+        rig.tell(PtyCmd::Input(vec![3]));
         assert_eq!(rig.exit().await, CommandEnd { code: 130, signal: Some("SIGINT".into()) });
     });
 }
@@ -146,7 +146,7 @@ fn the_size_is_that_of_the_window_and_the_command_is_told_when_it_changes() {
         let line = "stty size; trap 'stty size; exit 0' WINCH; echo up; while :; do sleep 0.01; done";
         rig.run(PtyRun { rows: 12, cols: 34, ..shell(line) });
         assert!(rig.until("up").await.starts_with("12 34\r\n"));
-        rig.ptys.tell(ID, PtyCmd::Resize { rows: 56, cols: 78 });
+        rig.tell(PtyCmd::Resize { rows: 56, cols: 78 });
         rig.until("56 78\r\n").await;
         assert_eq!(rig.exit().await.code, 0);
     });
@@ -173,8 +173,7 @@ fn two_hundred_short_commands_leave_no_descriptor_and_no_child() {
         rig.seen().await;
         let before = fds();
         for n in 0..200 {
-            let run = PtyRun { args: vec![n.to_string()], ..shell("echo") };
-            rig.ptys.tell(TerminalId(1000 + n), PtyCmd::Run(Box::new(run)));
+            rig.run(PtyRun { args: vec![n.to_string()], ..shell("echo") });
         }
         let (mut exited, mut closed) = (0, 0);
         while closed < 200 {
