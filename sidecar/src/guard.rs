@@ -145,9 +145,21 @@ fn signal_marked(markers: &[&str], signal: Signal) -> usize {
 /// How many processes of the group `pgid`, and others that carry `marker` (`NAME=value`), still run. Processes that are
 /// dead and only wait for their parent to ask do not count. `None` where there is no `/proc`.
 pub fn count_left(pgid: i32, marker: &str) -> Option<usize> {
-    let of_group = |pid| nix::unistd::getpgid(Some(Pid::from_raw(pid))).is_ok_and(|of| of.as_raw() == pgid);
-    let lives = |pid: &i32| (of_group(*pid) && !is_dead(*pid)) || carries(*pid, &[marker]);
+    let lives = |pid: &i32| (is_in(*pid, pgid) && !is_dead(*pid)) || carries(*pid, &[marker]);
     Some(pids()?.filter(lives).count())
+}
+
+/// Signals every process once that carries `marker` (`NAME=value`) and has left the group `pgid`.
+pub fn signal_strays(pgid: i32, marker: &str, signal: Signal) {
+    for pid in pids().into_iter().flatten() {
+        if !is_in(pid, pgid) && carries(pid, &[marker]) {
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
+    }
+}
+
+fn is_in(pid: i32, pgid: i32) -> bool {
+    nix::unistd::getpgid(Some(Pid::from_raw(pid))).is_ok_and(|of| of.as_raw() == pgid)
 }
 
 /// All processes but ourselves and the first. `None` where there is no `/proc`.
@@ -155,7 +167,8 @@ fn pids() -> Option<impl Iterator<Item = i32>> {
     let own = std::process::id() as i32;
     let entries = std::fs::read_dir("/proc").ok()?;
     let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    let mut pids = entries.flatten().filter_map(number).filter(move |pid: &i32| *pid != own && *pid > 1).peekable();
+    let mut pids =
+        entries.flatten().filter_map(number).filter(move |pid: &i32| *pid != own && *pid > 1).peekable();
     pids.peek()?;
     Some(pids)
 }

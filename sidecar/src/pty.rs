@@ -89,5 +89,12 @@ impl Ptys {
     }
 }
 
+impl Drop for Ptys {
+    fn drop(&mut self) {
+        // Aborted, they could not end their commands.
+        self.tasks.detach_all();
+    }
+}
+
 #[cfg(test)]
 mod tests;

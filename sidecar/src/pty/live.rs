@@ -96,7 +96,12 @@ pub async fn run(
 }
 
 impl Terminal {
-    async fn start(&mut self, run: PtyRun, extra: Vec<(String, String)>, guard: GuardHandle) -> Result<(), Refusal> {
+    async fn start(
+        &mut self,
+        run: PtyRun,
+        extra: Vec<(String, String)>,
+        guard: GuardHandle,
+    ) -> Result<(), Refusal> {
         let (master, slave) = start::open(&run)?;
         let id = self.id;
         let work = move || {
@@ -248,7 +253,9 @@ impl Terminal {
         }
         if self.told_closed {
             if self.swept {
-                self.process = None;
+                if let Some(process) = self.process.take() {
+                    process.over();
+                }
             } else if let Some(process) = &self.process
                 && self.work.is_none()
                 && !self.looked

@@ -37,7 +37,10 @@ enum Found {
 /// then becomes the program.
 pub fn arguments(run: &PtyRun, env: &Environment) -> Result<Vec<OsString>, Refusal> {
     if !run.cwd.is_dir() {
-        return Err(Refusal { code: 127, reason: format!("the folder {} does not exist", run.cwd.display()) });
+        return Err(Refusal {
+            code: 127,
+            reason: format!("the folder {} does not exist", run.cwd.display()),
+        });
     }
     let sh = match find("sh", &run.cwd, env) {
         Found::Executable(path) => path.into_os_string(),

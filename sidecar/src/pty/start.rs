@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, killpg};
 use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, SlavePty, native_pty_system};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
@@ -37,7 +37,8 @@ pub struct Process {
 /// descriptors as not to be inherited no other process may be started.
 pub fn open(run: &PtyRun) -> Result<(Master, Slave), Refusal> {
     let size = |cells: u16, else_: u16| if cells == 0 { else_ } else { cells };
-    let size = PtySize { rows: size(run.rows, 24), cols: size(run.cols, 80), pixel_width: 0, pixel_height: 0 };
+    let size =
+        PtySize { rows: size(run.rows, 24), cols: size(run.cols, 80), pixel_width: 0, pixel_height: 0 };
     let failed = |error: &dyn std::fmt::Display| Refusal {
         code: 127,
         reason: format!("no terminal could be opened: {error}"),
@@ -97,11 +98,19 @@ impl Process {
     }
 }
 
+impl Process {
+    /// Nothing of it is left, or nothing more can be done.
+    pub fn over(self) {
+        self.guard.remove(self.pgid);
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that KILL could not end is left to the system.
+        // Its number is ours to this moment. With the whole runtime gone nobody has ended it yet; the rest of its
+        // descendants are the guard's.
+        let _ = killpg(nix::unistd::Pid::from_raw(self.pgid), Signal::SIGKILL);
         let _ = self.child.try_wait();
-        self.guard.remove(self.pgid);
     }
 }
 

@@ -20,15 +20,17 @@ const AFTER_KILL: Duration = Duration::from_millis(500);
 
 /// Whether anything of it still runs. `false` where that cannot be known.
 pub async fn is_left(pgid: i32, marker: String) -> bool {
-    count(pgid, &marker, false).await.unwrap_or_default() > 0
+    count(pgid, &marker, None).await.unwrap_or_default() > 0
 }
 
 /// TERM to the group, and KILL to all that is left a moment later. Returns when nothing is, or nothing more can be done.
 pub async fn end(pgid: i32, marker: String) {
     signal(pgid, Signal::SIGTERM);
     let hard = Instant::now() + AFTER_TERM;
+    // Shells with job control give each job a group of its own, and servers leave theirs.
+    let mut first = Some(Signal::SIGTERM);
     loop {
-        if count(pgid, &marker, false).await == Some(0) {
+        if count(pgid, &marker, first.take()).await == Some(0) {
             return;
         }
         if Instant::now() >= hard {
@@ -38,7 +40,7 @@ pub async fn end(pgid: i32, marker: String) {
     }
     loop {
         signal(pgid, Signal::SIGKILL);
-        if count(pgid, &marker, true).await.unwrap_or_default() == 0 {
+        if count(pgid, &marker, Some(Signal::SIGKILL)).await.unwrap_or_default() == 0 {
             return;
         }
         if Instant::now() >= hard + AFTER_KILL {
@@ -54,12 +56,16 @@ fn signal(pgid: i32, signal: Signal) {
     let _ = killpg(Pid::from_raw(pgid), signal);
 }
 
-/// It reads much of `/proc`, which must not hold up the loop.
-async fn count(pgid: i32, marker: &str, kill: bool) -> Option<usize> {
+/// How many processes are left after those that carry the marker were signalled; `None` where that cannot be known. It
+/// reads much of `/proc`, which must not hold up the loop.
+async fn count(pgid: i32, marker: &str, signal: Option<Signal>) -> Option<usize> {
     let marker = marker.to_owned();
     let look = move || {
-        if kill {
-            guard::kill_marked(&[&marker]);
+        match signal {
+            Some(Signal::SIGKILL) => guard::kill_marked(&[&marker]),
+            // The group has got it already, and some programs take a second one for impatience.
+            Some(signal) => guard::signal_strays(pgid, &marker, signal),
+            None => {}
         }
         guard::count_left(pgid, &marker)
     };

@@ -5,7 +5,7 @@ use super::*;
 /// Floods, and has started what is hard to end: in a session of its own, deaf to TERM, and both in the background.
 const HARD: &str = "setsid sh -c 'trap \"\" TERM; echo one-up; exec sleep 1000' & \
     sh -c 'trap \"\" TERM; echo two-up; while :; do sleep 1; done' & \
-    sleep 0.2; exec yes";
+    exec yes";
 
 /// Waits until all of `HARD` runs and floods.
 async fn flooding(rig: &mut Rig) {
@@ -24,6 +24,8 @@ fn the_end_tells_code_and_signal() {
     let killed = |code, name: &str| CommandEnd { code, signal: Some(name.to_owned()) };
     assert_eq!(play(shell("kill -KILL $$")).end, killed(137, "SIGKILL"));
     assert_eq!(play(shell("kill -TERM $$")).end, killed(143, "SIGTERM"));
+    // This one may leave a core behind, which is another way to end.
+    assert_eq!(play(shell("kill -ABRT $$")).end, killed(134, "SIGABRT"));
     assert_eq!(play(shell("exit 255")).end, CommandEnd { code: 255, signal: None });
     let seen = play(shell("exit 0"));
     assert!(matches!(seen.events.first(), Some(PtyEvent::Started { pgid }) if *pgid > 1), "{seen:?}");
@@ -65,7 +67,7 @@ fn forgetting_ends_what_outlived_its_command() {
 fn forgetting_also_ends_what_has_let_go_of_the_terminal() {
     on_runtime(async {
         let mut rig = Rig::new();
-        let var = rig.line("setsid sleep 1000 </dev/null >/dev/null 2>&1 & sleep 0.1");
+        let var = rig.line("setsid sleep 1000 </dev/null >/dev/null 2>&1 &");
         let seen = rig.seen().await;
         assert_eq!(seen.end.code, 0);
         // Closed, and yet it lives, as it would in any terminal.
@@ -147,6 +149,31 @@ fn a_command_that_ends_well_on_term_has_time_for_it() {
 }
 
 #[test]
+fn a_server_in_a_session_of_its_own_has_time_to_end_well_too() {
+    on_runtime(async {
+        let mut rig = Rig::new();
+        let server = "trap \"echo bye; exit\" TERM; echo up; while :; do sleep 0.01; done";
+        rig.line(&format!("setsid sh -c '{server}' & exec sleep 1000"));
+        rig.until("up").await;
+        rig.tell(PtyCmd::Kill);
+        rig.until("bye").await;
+        assert_eq!(rig.exit().await.signal.as_deref(), Some("SIGTERM"));
+    });
+}
+
+#[test]
+fn a_command_that_is_stopped_can_be_killed() {
+    on_runtime(async {
+        let mut rig = Rig::new();
+        let var = rig.line("echo up; kill -STOP $$");
+        rig.until("up").await;
+        rig.tell(PtyCmd::Kill);
+        assert!(rig.exit().await.code > 128);
+        assert_eq!(carriers(&var), [""; 0]);
+    });
+}
+
+#[test]
 fn killing_twice_or_after_the_end_changes_nothing() {
     on_runtime(async {
         let mut rig = Rig::new();
@@ -155,7 +182,9 @@ fn killing_twice_or_after_the_end_changes_nothing() {
         rig.tell(PtyCmd::Kill);
         let seen = rig.seen().await;
         assert_eq!(seen.events.len(), 3, "{seen:?}");
-        for cmd in [PtyCmd::Kill, PtyCmd::Input(vec![b'x']), PtyCmd::Resize { rows: 1, cols: 1 }, PtyCmd::Forget] {
+        for cmd in
+            [PtyCmd::Kill, PtyCmd::Input(vec![b'x']), PtyCmd::Resize { rows: 1, cols: 1 }, PtyCmd::Forget]
+        {
             rig.tell(cmd);
         }
         rig.ptys.end().await;
@@ -193,5 +222,21 @@ fn ending_the_edge_ends_all_commands_in_bounded_time_although_nobody_takes_event
         rig.ptys.end().await;
         assert!(began.elapsed() < SHUTDOWN, "{:?}", began.elapsed());
         assert_eq!(carriers(&var), [""; 0]);
+    });
+}
+
+#[test]
+fn dropping_the_edge_ends_all_commands() {
+    on_runtime(async {
+        let mut rig = Rig::new();
+        let var = rig.line(HARD);
+        flooding(&mut rig).await;
+        drop(rig);
+        let gone = async {
+            while !carriers(&var).is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, gone).await.expect("ended");
     });
 }

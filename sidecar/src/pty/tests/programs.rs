@@ -70,11 +70,7 @@ fn a_file_that_is_not_executable_says_so_and_ends_with_126() {
     let whole = dir.path().join("plain").display().to_string();
     let said = format!("bosun: {whole:?} cannot be executed\r\n");
     check(PtyRun { args: vec!["x".into()], ..shell(&whole) }, &said, 126);
-    check(
-        PtyRun { args: vec!["x".into()], ..shell("/bin") },
-        "bosun: \"/bin\" cannot be executed\r\n",
-        126,
-    );
+    check(PtyRun { args: vec!["x".into()], ..shell("/bin") }, "bosun: \"/bin\" cannot be executed\r\n", 126);
     assert_eq!(play(shell(&whole)).end.code, 126);
 }
 
@@ -89,7 +85,11 @@ fn a_script_whose_interpreter_is_missing_ends_with_an_error() {
 
 #[test]
 fn a_folder_that_is_missing_says_so() {
-    check(PtyRun { cwd: "/no/such".into(), ..shell("pwd") }, "bosun: the folder /no/such does not exist\r\n", 127);
+    check(
+        PtyRun { cwd: "/no/such".into(), ..shell("pwd") },
+        "bosun: the folder /no/such does not exist\r\n",
+        127,
+    );
     let dir = tempfile::tempdir().unwrap();
     let cwd = dir.path().canonicalize().unwrap();
     check(PtyRun { cwd: cwd.clone(), ..shell("pwd") }, &format!("{}\r\n", cwd.display()), 0);
@@ -123,20 +123,38 @@ fn pagers_are_neutral_and_the_terminal_is_one_that_neovim_understands() {
 // B119
 #[test]
 fn the_environment_is_inherited_without_what_belongs_to_neovim_and_overrides_come_last() {
-    let pairs = |all: &[(&str, &str)]| all.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect::<Vec<_>>();
+    let pairs =
+        |all: &[(&str, &str)]| all.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect::<Vec<_>>();
     let inherited = [
-        ("HOME", "/h"), ("NVIM", "sock"), ("VIMRUNTIME", "/r"), ("BOSUN_CHILD", "outer"), ("BOSUN_LOG", "debug"),
-        ("BOSUN_AGENT", "mine"), ("LINES", "3"), ("PAGER", "less"), ("TERM_PROGRAM", "other"),
+        ("HOME", "/h"),
+        ("NVIM", "sock"),
+        ("VIMRUNTIME", "/r"),
+        ("BOSUN_CHILD", "outer"),
+        ("BOSUN_LOG", "debug"),
+        ("BOSUN_AGENT", "mine"),
+        ("LINES", "3"),
+        ("PAGER", "less"),
+        ("TERM_PROGRAM", "other"),
     ];
     let inherited = inherited.into_iter().map(|(k, v)| (k.into(), v.into()));
-    let overrides = pairs(&[("A", "1=2\n3"), ("A", "4"), ("", "x"), ("B=C", "x"), ("EDITOR", "theirs"), ("E", "")]);
+    let overrides =
+        pairs(&[("A", "1=2\n3"), ("A", "4"), ("", "x"), ("B=C", "x"), ("EDITOR", "theirs"), ("E", "")]);
     let extra = pairs(&[("EDITOR", "ours"), ("GIT_EDITOR", "ours")]);
     let built = environment::build(inherited, &extra, &overrides, ("BOSUN_CHILD", "1-t1-1"));
-    let built: Vec<String> =
-        built.iter().map(|(k, v)| format!("{}={}", k.display(), v.display())).collect();
+    let built: Vec<String> = built.iter().map(|(k, v)| format!("{}={}", k.display(), v.display())).collect();
     let expected = [
-        "A=4", "BOSUN_AGENT=mine", "BOSUN_CHILD=1-t1-1", "COLORTERM=truecolor", "E=", "EDITOR=theirs",
-        "GIT_EDITOR=ours", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "HOME=/h", "MANPAGER=cat", "PAGER=cat",
+        "A=4",
+        "BOSUN_AGENT=mine",
+        "BOSUN_CHILD=1-t1-1",
+        "COLORTERM=truecolor",
+        "E=",
+        "EDITOR=theirs",
+        "GIT_EDITOR=ours",
+        "GIT_PAGER=cat",
+        "GIT_TERMINAL_PROMPT=0",
+        "HOME=/h",
+        "MANPAGER=cat",
+        "PAGER=cat",
         "TERM=xterm-256color",
     ];
     assert_eq!(built, expected);
