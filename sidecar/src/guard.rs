@@ -17,6 +17,9 @@ use tokio::sync::mpsc;
 const GRACE: Duration = Duration::from_millis(500);
 /// Times that `/proc` is looked through until nothing is found.
 const PASSES: usize = 5;
+/// Times that a process is looked at whose environment cannot be seen, and the time between.
+const LOOKS: usize = 4;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// The sidecar's end of the guard's standard input. Cheap to clone; dropping all of them is what a crash looks like.
 #[derive(Clone, Debug)]
@@ -134,27 +137,24 @@ pub fn kill_marked(markers: &[&str]) {
 
 /// Signals them once; how many there were.
 fn signal_marked(markers: &[&str], signal: Signal) -> usize {
-    let mut found = 0;
-    for pid in pids().into_iter().flatten().filter(|pid| carries(*pid, markers)) {
-        found += 1;
-        let _ = kill(Pid::from_raw(pid), signal);
+    let found = carriers(markers);
+    for pid in &found {
+        let _ = kill(Pid::from_raw(*pid), signal);
     }
-    found
+    found.len()
 }
 
 /// How many processes of the group `pgid`, and others that carry `marker` (`NAME=value`), still run. Processes that are
 /// dead and only wait for their parent to ask do not count. `None` where there is no `/proc`.
 pub fn count_left(pgid: i32, marker: &str) -> Option<usize> {
-    let lives = |pid: &i32| (is_in(*pid, pgid) && !is_dead(*pid)) || carries(*pid, &[marker]);
-    Some(pids()?.filter(lives).count())
+    let of_group = pids()?.filter(|pid| is_in(*pid, pgid) && !is_dead(*pid)).count();
+    Some(of_group + carriers(&[marker]).into_iter().filter(|pid| !is_in(*pid, pgid)).count())
 }
 
 /// Signals every process once that carries `marker` (`NAME=value`) and has left the group `pgid`.
 pub fn signal_strays(pgid: i32, marker: &str, signal: Signal) {
-    for pid in pids().into_iter().flatten() {
-        if !is_in(pid, pgid) && carries(pid, &[marker]) {
-            let _ = kill(Pid::from_raw(pid), signal);
-        }
+    for pid in carriers(&[marker]).into_iter().filter(|pid| !is_in(*pid, pgid)) {
+        let _ = kill(Pid::from_raw(pid), signal);
     }
 }
 
@@ -173,10 +173,40 @@ fn pids() -> Option<impl Iterator<Item = i32>> {
     Some(pids)
 }
 
-/// Whether one of `markers` stands in the environment that it was started with. A dead process has none.
-fn carries(pid: i32, markers: &[&str]) -> bool {
-    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ.split(|b| *b == 0).any(|var| markers.iter().any(|marker| var == marker.as_bytes()))
+/// Processes in whose environment, as they were started with it, one of `markers` stands.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "called on threads that may wait, and only for what is just being executed"
+)]
+fn carriers(markers: &[&str]) -> Vec<i32> {
+    let mut found = Vec::new();
+    let mut unclear: Vec<i32> = pids().into_iter().flatten().collect();
+    for round in 0..LOOKS {
+        if round > 0 {
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        unclear.retain(|pid| {
+            let carried = carries(*pid, markers);
+            if carried == Some(true) {
+                found.push(*pid);
+            }
+            carried.is_none()
+        });
+        if unclear.is_empty() {
+            break;
+        }
+    }
+    found
+}
+
+/// `None`: not to be seen. The environment of a process that is just executing a program is empty for a moment, as is
+/// that of one that was given none for good. A dead process has none, nor has the kernel's own.
+fn carries(pid: i32, markers: &[&str]) -> Option<bool> {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_else(|_| vec![0]);
+    if environ.is_empty() && std::fs::read_link(format!("/proc/{pid}/exe")).is_ok() {
+        return None;
+    }
+    Some(environ.split(|b| *b == 0).any(|var| markers.iter().any(|marker| var == marker.as_bytes())))
 }
 
 /// Whether it has ended and only waits for its parent to ask.

@@ -140,3 +140,13 @@ fn carriers(var: &str) -> Vec<String> {
     let paths = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     paths.filter(|path| carries(path)).map(|path| path.display().to_string()).collect()
 }
+
+/// Waits until that many carry `var`: a process that is just executing a program is not seen for a moment.
+async fn until_carriers(var: &str, count: usize) {
+    let waiting = async {
+        while carriers(var).len() != count {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, waiting).await.expect("that many");
+}
