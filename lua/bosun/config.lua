@@ -26,6 +26,9 @@ local defaults = {
   always_ask = {},
   -- Globs of files in the folders whose reads are asked about; {} for none.
   ask_read = { '.env', '.env.*', '*.pem', 'id_rsa*', 'id_ed25519*', '.netrc', '.npmrc' },
+  -- Commands that agents run in the editor's terminals: ask (unless a permission of the turn was for that very command),
+  -- agent (it asks by itself). Also in a preset.
+  commands = 'ask',
   -- Seconds until a person is told that an agent does not start.
   start_timeout = 60,
   -- Of the chat: columns, or a part of the screen when below 1.
@@ -109,6 +112,7 @@ local schema = {
   outside = one_of('ask', 'deny'),
   always_ask = strings,
   ask_read = strings,
+  commands = one_of('ask', 'agent'),
   start_timeout = positive,
   window = { width = positive },
   context = { file = 'boolean', selection = 'boolean' },

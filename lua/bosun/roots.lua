@@ -111,6 +111,7 @@ function M.access(cwd, agent)
     ask_outside = settings.outside == 'ask',
     always_ask = globs(settings.always_ask),
     ask_read = globs(settings.ask_read),
+    ask_commands = (preset and preset.commands or settings.commands) == 'ask',
   },
     wrong
 end

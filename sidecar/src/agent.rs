@@ -26,6 +26,7 @@ use crate::effect::AgentCmd;
 use crate::event::Event;
 use crate::guard::GuardHandle;
 use crate::model::AgentId;
+pub use process::MARKER;
 use wirelog::WireLog;
 
 /// Longer than the slowest way an agent can be made to end.

@@ -72,6 +72,7 @@ impl App {
             Event::Nvim(event) => self.editor_event(event, now),
             Event::Agent(agent, event) => self.agent_event(agent, event, now),
             Event::Disk(op, result) => self.workspace.disk(op, result),
+            Event::Pty(terminal, event) => self.workspace.pty(terminal, event, now),
             Event::Watched(paths) => self.workspace.watched(&paths),
         };
         self.route(effects, now, out);
@@ -84,6 +85,8 @@ impl App {
         self.route(effects, now, out);
         self.release_held(now, out);
         out.extend(self.workspace.watch(self.sessions.running()));
+        let effects = self.workspace.terminals_due(now);
+        self.route(effects, now, out);
         for key in self.sessions.keys() {
             let Some(transcript) = self.sessions.transcript_mut(&key) else { continue };
             let changes = transcript.take_changes();
@@ -120,6 +123,7 @@ impl App {
             self.sessions.next_deadline(),
             self.view.next_deadline(),
             self.announcements.next_deadline(),
+            self.workspace.terminals_deadline(),
             questions,
         ]
         .into_iter()
@@ -149,6 +153,11 @@ impl App {
                     queue.extend(self.sessions.withdraw_write(op, "the request was taken back"));
                     queue.extend(self.sessions.withdraw_access(op, "the request was taken back"));
                 }
+                Effect::AskCommand(ask) => queue.extend(self.sessions.ask_command(ask)),
+                Effect::CommandDecided { terminal, verdict } => {
+                    queue.extend(self.workspace.command_decided(terminal, verdict, now))
+                }
+                Effect::Card { session, card } => self.sessions.terminal_card(&session, card),
                 Effect::AskAccess(ask) => queue.extend(self.sessions.ask_access(ask)),
                 Effect::AccessDecided { op, access } => {
                     queue.extend(self.workspace.access_decided(op, access))

@@ -5,6 +5,7 @@
 //! channel per turn. It never touches files itself: it reads and writes through the host. Called by `main.rs`.
 
 mod edit;
+mod run;
 mod turn;
 mod words;
 

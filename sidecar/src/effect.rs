@@ -10,6 +10,7 @@ use lsp_types::TextEdit;
 use crate::event::{Form, Stamp};
 use crate::model::*;
 use crate::reply::Reply;
+use crate::workspace::terminals::feed::Piece;
 
 /// One thing to be done outside the core, or by another room.
 #[derive(Debug)]
@@ -39,6 +40,14 @@ pub enum Effect {
     PromptDue { session: SessionKey },
     /// Session room to workspace: the agent does not remember what came with the last prompt.
     PromptForgotten { session: SessionKey },
+    /// Tell the PTY edge.
+    Pty(TerminalId, PtyCmd),
+    /// Workspace to session room: may this command run? Decided with `Workspace::command_decided`.
+    AskCommand(CommandAsk),
+    /// Session room to workspace: what was decided about a command.
+    CommandDecided { terminal: TerminalId, verdict: CommandVerdict },
+    /// Workspace to session room: the card of a terminal, new or changed.
+    Card { session: SessionKey, card: TerminalCard },
     /// Tell the watcher what to watch, in place of what it watched before.
     Watch(WatchWish),
 }
@@ -67,6 +76,61 @@ pub enum Access {
     Rejected { for_session: bool },
     /// Nobody decided, and nobody will: the turn, the session or the agent is over.
     Withdrawn,
+}
+
+/// A command that an agent wants to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandAsk {
+    /// Its terminal.
+    pub terminal: TerminalId,
+    /// Whose.
+    pub session: SessionKey,
+    /// The whole command as one line; not escaped.
+    pub line: String,
+    /// Where it is a shell that runs a line: that line.
+    pub shell: Option<String>,
+    /// Where it would run.
+    pub cwd: PathBuf,
+    /// What a person should know; no approval that was given before covers it then.
+    pub note: Option<String>,
+}
+
+/// What the transcript shows of a terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TerminalCard {
+    /// Which.
+    pub terminal: TerminalId,
+    /// The command as one line; not escaped.
+    pub line: String,
+    /// The last lines of its text; not escaped.
+    pub lines: Vec<String>,
+    /// How it ended; `None` while it runs.
+    pub end: Option<CommandEnd>,
+    /// A person stopped it.
+    pub stopped: bool,
+    /// How long it ran, once it ended.
+    pub seconds: u64,
+}
+
+/// What queries see of a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalState {
+    /// Which.
+    pub terminal: TerminalId,
+    /// Whose.
+    pub session: SessionKey,
+    /// The command as one line; not escaped.
+    pub line: String,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    /// How it ended; `None` while it runs.
+    pub end: Option<CommandEnd>,
+    /// How long it has run, or ran.
+    pub seconds: u64,
+    /// Bytes written so far.
+    pub bytes: u64,
+    /// The agent runs it; it is only shown.
+    pub agent_only: bool,
 }
 
 /// What is to be watched on disk. All paths are real and absolute.
@@ -248,6 +312,12 @@ pub enum NvimCmd {
     Diff(DiffTexts),
     /// Save these buffers through `:write`; answered by `Saved` with the same number.
     SaveBuffers { save: u64, bufs: Vec<BufId> },
+    /// All terminals, in order of creation.
+    Terminals(Vec<TerminalState>),
+    /// Bytes for the buffer that shows a terminal; acknowledged by `TerminalAck`.
+    TerminalFeed { terminal: TerminalId, piece: Piece },
+    /// A person wants to see a terminal.
+    TerminalShow { terminal: TerminalId },
     /// A prompt could not be sent; its text goes back to the person.
     PromptReturned { session: SessionKey, text: String, why: String },
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::model::*;
 use crate::reply::{Reply, WireId};
+use crate::workspace::terminals::Create;
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub enum Event {
     Agent(AgentId, AgentEvent),
     /// A result of the disk edge.
     Disk(OpId, DiskResult),
+    /// Something happened in a terminal.
+    Pty(TerminalId, PtyEvent),
     /// Something happened to these paths on disk, as the watcher saw it: absolute, joined over some milliseconds, maybe
     /// more than what really changed. A folder's path stands for all that was in it. Empty: events were lost, anything may have changed.
     Watched(Vec<PathBuf>),
@@ -40,12 +43,29 @@ pub enum AgentEvent {
     ReadFile { session: String, path: String, line: Option<u64>, limit: Option<u64>, reply: Reply },
     /// `fs/write_text_file`.
     WriteFile { session: String, path: String, content: String, reply: Reply },
+    /// `terminal/create`.
+    CreateTerminal { session: String, create: Box<Create>, reply: Reply },
+    /// Another request about a terminal, by the name it has for the agent.
+    Terminal { session: String, terminal: String, ask: TerminalAsk, reply: Reply },
     /// `$/cancel_request` for a request that this agent made.
     CancelRequest { id: WireId },
     /// The agent does not read what we send: this many bytes wait. Said once per stall; 0 says it reads again.
     Stuck { bytes: usize },
     /// The connection is over. Last event of this agent.
     Exited(Exit),
+}
+
+/// What an agent wants of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminalAsk {
+    /// `terminal/output`.
+    Output,
+    /// `terminal/wait_for_exit`.
+    Wait,
+    /// `terminal/kill`.
+    Kill,
+    /// `terminal/release`.
+    Release,
 }
 
 /// What the PTY edge says of one terminal.
@@ -211,6 +231,14 @@ pub enum NvimEvent {
     DiskChanged { buf: BufId },
     /// A person typed something, for the first time since our last save: what changes from now on may be theirs.
     Typed,
+    /// A window shows this terminal, of this size in cells, or none does any more.
+    TerminalView { terminal: TerminalId, shown: bool, rows: u16, cols: u16 },
+    /// The terminal's buffer has taken this piece.
+    TerminalAck { terminal: TerminalId, seq: u64 },
+    /// A person typed into a terminal.
+    TerminalInput { terminal: TerminalId, data: Vec<u8> },
+    /// A person stops a terminal's command, or wiped its buffer.
+    TerminalStop { terminal: TerminalId },
     /// The transcript buffer shows this version.
     ViewAck { session: SessionKey, version: u64 },
     /// A person or a script wants something.

@@ -17,6 +17,9 @@ use tokio::sync::mpsc;
 const GRACE: Duration = Duration::from_millis(500);
 /// Times that `/proc` is looked through until nothing is found.
 const PASSES: usize = 5;
+/// Times that a process is looked at whose environment cannot be seen, and the time between.
+const LOOKS: usize = 4;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// The sidecar's end of the guard's standard input. Cheap to clone; dropping all of them is what a crash looks like.
 #[derive(Clone, Debug)]
@@ -134,23 +137,84 @@ pub fn kill_marked(markers: &[&str]) {
 
 /// Signals them once; how many there were.
 fn signal_marked(markers: &[&str], signal: Signal) -> usize {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
-    let own = std::process::id();
-    let mut found = 0;
-    for entry in entries.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        if pid == own || pid <= 1 {
-            continue;
+    let found = carriers(markers);
+    for pid in &found {
+        let _ = kill(Pid::from_raw(*pid), signal);
+    }
+    found.len()
+}
+
+/// How many processes of the group `pgid`, and others that carry `marker` (`NAME=value`), still run. Processes that are
+/// dead and only wait for their parent to ask do not count. `None` where there is no `/proc`.
+pub fn count_left(pgid: i32, marker: &str) -> Option<usize> {
+    let of_group = pids()?.filter(|pid| is_in(*pid, pgid) && !is_dead(*pid)).count();
+    Some(of_group + carriers(&[marker]).into_iter().filter(|pid| !is_in(*pid, pgid)).count())
+}
+
+/// Signals every process once that carries `marker` (`NAME=value`) and has left the group `pgid`.
+pub fn signal_strays(pgid: i32, marker: &str, signal: Signal) {
+    for pid in carriers(&[marker]).into_iter().filter(|pid| !is_in(*pid, pgid)) {
+        let _ = kill(Pid::from_raw(pid), signal);
+    }
+}
+
+fn is_in(pid: i32, pgid: i32) -> bool {
+    nix::unistd::getpgid(Some(Pid::from_raw(pid))).is_ok_and(|of| of.as_raw() == pgid)
+}
+
+/// All processes but ourselves and the first. `None` where there is no `/proc`.
+fn pids() -> Option<impl Iterator<Item = i32>> {
+    let own = std::process::id() as i32;
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    let mut pids =
+        entries.flatten().filter_map(number).filter(move |pid: &i32| *pid != own && *pid > 1).peekable();
+    pids.peek()?;
+    Some(pids)
+}
+
+/// Processes in whose environment, as they were started with it, one of `markers` stands.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "called on threads that may wait, and only for what is just being executed"
+)]
+fn carriers(markers: &[&str]) -> Vec<i32> {
+    let mut found = Vec::new();
+    let mut unclear: Vec<i32> = pids().into_iter().flatten().collect();
+    for round in 0..LOOKS {
+        if round > 0 {
+            std::thread::sleep(BETWEEN_LOOKS);
         }
-        let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-        if environ.split(|b| *b == 0).any(|var| markers.iter().any(|marker| var == marker.as_bytes())) {
-            found += 1;
-            let _ = kill(Pid::from_raw(pid as i32), signal);
+        unclear.retain(|pid| {
+            let carried = carries(*pid, markers);
+            if carried == Some(true) {
+                found.push(*pid);
+            }
+            carried.is_none()
+        });
+        if unclear.is_empty() {
+            break;
         }
     }
     found
+}
+
+/// `None`: not to be seen. The environment of a process that is just executing a program is empty for a moment, as is
+/// that of one that was given none for good. A dead process has none, nor has the kernel's own.
+fn carries(pid: i32, markers: &[&str]) -> Option<bool> {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_else(|_| vec![0]);
+    if environ.is_empty() && std::fs::read_link(format!("/proc/{pid}/exe")).is_ok() {
+        return None;
+    }
+    Some(environ.split(|b| *b == 0).any(|var| markers.iter().any(|marker| var == marker.as_bytes())))
+}
+
+/// Whether it has ended and only waits for its parent to ask.
+fn is_dead(pid: i32) -> bool {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before the state is in brackets, and may hold some itself.
+    let state = stat.iter().rposition(|b| *b == b')').and_then(|at| stat.get(at + 2));
+    matches!(state, None | Some(b'Z' | b'X'))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod event;
 pub mod guard;
 pub mod model;
 pub mod nvim;
+pub mod pty;
 pub mod reply;
 pub mod run;
 pub mod session;

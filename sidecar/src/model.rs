@@ -41,7 +41,7 @@ pub struct BufId(pub i64);
 pub struct QuestionId(pub u64);
 
 /// A terminal in which a command runs, or one that an agent only shows. Unique over the life of the sidecar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TerminalId(pub u64);
 
 /// One read or write that the workspace carries through its stages.
@@ -59,6 +59,17 @@ pub struct CommandEnd {
     pub code: u32,
     /// Name of the signal that ended it, as `SIGKILL`.
     pub signal: Option<String>,
+}
+
+/// What was decided about a command that an agent wants to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandVerdict {
+    /// It runs.
+    Run,
+    /// A person said no.
+    Rejected,
+    /// Nobody decided, and nobody will: the turn, the session or the agent is over.
+    Withdrawn,
 }
 
 /// Three-state field of a mergeable entity.
@@ -323,6 +334,8 @@ pub struct AccessRules {
     pub always_ask: Vec<String>,
     /// Globs of files whose reads are asked about.
     pub ask_read: Vec<String>,
+    /// A command that no permission covers is asked about; else the agent is trusted to have asked.
+    pub ask_commands: bool,
 }
 
 /// A folder that a session may see.

@@ -15,11 +15,15 @@ use crate::event::{Event, NvimEvent};
 use crate::guard::GuardHandle;
 use crate::model::Millis;
 use crate::nvim::Nvim;
+use crate::nvim::visit::editor_env;
+use crate::pty::{self, Ptys};
 
 /// Events that wait in each lane before its edges wait too.
 const LANE: usize = 1024;
 /// Events of one lane that are applied before the other lane and the frame clock are looked at again.
 const BATCH: usize = 128;
+/// Events of terminals that are applied in one turn of the loop: up to half a megabyte of text.
+const PTY_BATCH: usize = 8;
 
 /// Serves one Neovim on standard input and output until its channel closes. Returns the exit code.
 pub async fn serve() -> i32 {
@@ -42,10 +46,14 @@ pub async fn serve() -> i32 {
     crate::trace::init(&hello.log_dir);
     let guard = GuardHandle::start();
     let (lane, mut inbox) = mpsc::channel(LANE);
+    // A lane of its own: a command that floods holds up no agent.
+    let (pty_lane, mut pty_inbox) = mpsc::channel(pty::LANE);
+    let editor = std::env::current_exe().map(|exe| editor_env(&hello.server, &exe)).unwrap_or_default();
     let mut edges = Edges {
-        agents: Agents::new(lane.clone(), hello.log_dir.clone(), guard),
+        agents: Agents::new(lane.clone(), hello.log_dir.clone(), guard.clone()),
         disk: Disk::new(lane.clone()),
         watch: Watch::start(lane),
+        ptys: Ptys::new(pty_lane, guard, editor),
         nvim,
     };
     let mut app = App::new(&hello);
@@ -56,6 +64,7 @@ pub async fn serve() -> i32 {
     let mut batch = Vec::with_capacity(BATCH);
     app.apply(Event::Nvim(NvimEvent::Hello(hello)), now(), &mut effects);
     'serving: loop {
+        let mut ptys = 0;
         app.settle(now(), &mut effects);
         for effect in effects.drain(..) {
             edges.carry_out(effect);
@@ -75,8 +84,14 @@ pub async fn serve() -> i32 {
                 batch.push(event);
                 fill(&mut batch, &mut inbox);
             }
+            Some((terminal, event)) = pty_inbox.recv() => batch.push(Event::Pty(terminal, event)),
             _ = wake, if deadline.is_some() => {}
             _ = terminated(&mut term) => break 'serving,
+        }
+        // Neither of the two may keep the other waiting for ever.
+        while ptys < PTY_BATCH && let Ok((terminal, event)) = pty_inbox.try_recv() {
+            batch.push(Event::Pty(terminal, event));
+            ptys += 1;
         }
         for event in batch.drain(..) {
             if matches!(event, Event::Nvim(NvimEvent::Closed)) {
@@ -87,8 +102,8 @@ pub async fn serve() -> i32 {
     }
     tracing::info!("the editor's channel is closed; ending all agents");
     // Nobody takes events any more; agents that wait for room in the lane must not.
-    drop(inbox);
-    edges.agents.shutdown().await;
+    drop((inbox, pty_inbox));
+    tokio::join!(edges.agents.shutdown(), edges.ptys.end());
     0
 }
 
@@ -116,6 +131,7 @@ struct Edges {
     agents: Agents,
     disk: Disk,
     watch: Watch,
+    ptys: Ptys,
     nvim: Nvim,
 }
 
@@ -127,10 +143,14 @@ impl Edges {
             Effect::Disk(op, cmd) => self.disk.command(op, cmd),
             Effect::Answer(reply, result) => reply.send(result),
             Effect::Watch(wish) => self.watch.wish(wish),
+            Effect::Pty(terminal, cmd) => self.ptys.tell(terminal, cmd),
             Effect::Told { .. }
             | Effect::AskWrite(_)
             | Effect::AskWithdrawn { .. }
             | Effect::AskAccess(_)
+            | Effect::AskCommand(_)
+            | Effect::CommandDecided { .. }
+            | Effect::Card { .. }
             | Effect::AccessDecided { .. }
             | Effect::WriteDecided { .. }
             | Effect::PromptDue { .. }

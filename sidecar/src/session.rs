@@ -12,6 +12,7 @@ mod agents;
 mod bounds;
 mod cards;
 mod cause;
+mod commands;
 mod details;
 pub mod display;
 pub mod entry;

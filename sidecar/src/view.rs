@@ -73,10 +73,15 @@ impl View {
         }
     }
 
-    /// Folds or unfolds the entry at a zero-based line of the buf.
-    pub fn toggle(&mut self, session: &SessionKey, line: usize) {
+    /// The entry at a zero-based line of the buf.
+    pub fn entry_at(&self, session: &SessionKey, line: usize) -> Option<EntryId> {
+        self.shows.get(session)?.entry_at(line)
+    }
+
+    /// Folds or unfolds an entry.
+    pub fn toggle(&mut self, session: &SessionKey, entry: EntryId) {
         if let Some(show) = self.shows.get_mut(session) {
-            show.toggle(line);
+            show.toggle(entry);
         }
     }
 

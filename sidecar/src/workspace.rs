@@ -23,6 +23,7 @@ mod rebase;
 mod refusal;
 mod roots;
 mod show;
+pub mod terminals;
 pub mod text;
 pub mod unsaved;
 mod write;
@@ -33,7 +34,7 @@ use std::sync::Arc;
 
 use crate::effect::{self, DiskCmd, Effect, NvimCmd, Verdict};
 use crate::event::{BufMeta, DiskError, DiskResult, EditOutcome, Hello, PathKind, Save};
-use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey};
+use crate::model::{BufId, Diff, OpId, QuestionId, RpcError, SessionKey, TerminalId};
 use crate::reply::WireId;
 
 use admit::AdmitOp;
@@ -43,6 +44,7 @@ use known::Beliefs;
 use read::ReadOp;
 use roots::{Judgement, Roots};
 use show::ShowOp;
+use terminals::Terminals;
 use unsaved::Given;
 use write::WriteOp;
 
@@ -64,6 +66,8 @@ enum Op {
     Write(Box<WriteOp>),
     /// A person wants to see a diff.
     Show(Box<ShowOp>),
+    /// Where does the working directory of a command lead?
+    Folder(TerminalId),
 }
 
 /// See the module.
@@ -81,6 +85,7 @@ pub struct Workspace {
     /// The setting `save`.
     save: Save,
     given: Given,
+    terminals: Terminals,
     /// By id, which is also the order of arrival; removed when answered.
     ops: BTreeMap<OpId, Op>,
     /// The next op's id.
@@ -99,6 +104,7 @@ impl Workspace {
             swap_dirs: hello.swap_dirs.clone(),
             save: hello.save,
             given: Given::default(),
+            terminals: Terminals::default(),
             ops: BTreeMap::new(),
             next: 1,
         }
@@ -128,6 +134,7 @@ impl Workspace {
         self.roots.remove(session);
         self.known.remove(session);
         self.given.remove(session);
+        self.terminals_removed(session, &mut out);
         for id in self.ops_of(session) {
             match self.ops.remove(&id) {
                 Some(Op::Admit(op)) => self.end_admit(id, *op, refusal::closed(), &mut out),
@@ -161,6 +168,7 @@ impl Workspace {
         }
         self.known.remove(session);
         self.given.remove(session);
+        self.terminals_orphaned(session, &mut out);
         self.settle(&mut out);
         out
     }
@@ -267,6 +275,7 @@ impl Workspace {
             Some(Op::Read(read)) => self.read_disk(op, read, result, &mut out),
             Some(Op::Write(write)) => self.write_disk(op, write, result, &mut out),
             Some(Op::Show(show)) => self.show_disk(op, show, result, &mut out),
+            Some(Op::Folder(terminal)) => self.terminal_folder(terminal, result, &mut out),
             None => {}
         }
         self.settle(&mut out);
@@ -301,8 +310,11 @@ impl Workspace {
             }
             _ => None,
         });
-        if let Some(op) = hit {
-            self.cancel_op(op, &mut out);
+        match hit {
+            Some(op) => self.cancel_op(op, &mut out),
+            None => {
+                self.terminal_cancel(sessions, id, &mut out);
+            }
         }
         self.settle(&mut out);
         out
@@ -408,7 +420,7 @@ impl Workspace {
 
     fn ops_of(&self, session: &SessionKey) -> Vec<OpId> {
         let of = |op: &Op| match op {
-            Op::BufName(_) => false,
+            Op::BufName(_) | Op::Folder(_) => false,
             Op::Root { session: s, .. } => s == session,
             Op::Admit(a) => a.session == *session,
             Op::Read(r) => r.session == *session,
@@ -441,7 +453,7 @@ impl Workspace {
                 .ops
                 .iter()
                 .filter(|(_, op)| match op {
-                    Op::BufName(_) | Op::Root { .. } => false,
+                    Op::BufName(_) | Op::Root { .. } | Op::Folder(_) => false,
                     Op::Admit(a) => a.waits(),
                     Op::Read(r) => r.waits(),
                     Op::Write(w) => w.waits(),

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use super::fields::*;
 use super::repair;
 use crate::model::*;
+use crate::workspace::terminals::Create;
 
 /// Parameters that could not be read; the text names the field.
 #[derive(Debug, PartialEq, Eq)]
@@ -330,6 +331,35 @@ pub fn write_file(raw: &str, lossy: bool) -> Decoded<(String, String, String)> {
     let content = params["content"].as_str();
     let content = content.ok_or_else(|| BadParams("content is missing or not a text".into()))?;
     Ok((need(&params, "sessionId")?, need(&params, "path")?, content.to_owned()))
+}
+
+/// `terminal/create`: session and command. Environment variables without a name are left out.
+pub fn create_terminal(raw: &str) -> Decoded<(String, Create)> {
+    let params = object(raw)?;
+    let list = |key: &str| present(&params, key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let variable = |v: &Value| {
+        let name = text(v, "name").filter(|name| !name.is_empty() && !name.contains('='))?;
+        Some((name, text(v, "value").unwrap_or_default()))
+    };
+    let argument = |v: &Value| match v {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let create = Create {
+        command: need(&params, "command")?,
+        args: list("args").iter().filter_map(argument).collect(),
+        env: list("env").iter().filter_map(variable).collect(),
+        cwd: text(&params, "cwd").filter(|cwd| !cwd.is_empty()),
+        limit: present(&params, "outputByteLimit").and_then(whole),
+    };
+    Ok((need(&params, "sessionId")?, create))
+}
+
+/// The other requests about terminals: session and terminal.
+pub fn terminal(raw: &str) -> Decoded<(String, String)> {
+    let params = object(raw)?;
+    Ok((need(&params, "sessionId")?, need(&params, "terminalId")?))
 }
 
 /// `$/cancel_request`: the raw id of the request that is taken back.

@@ -45,14 +45,14 @@ fn line(value: &serde_json::Value) -> Vec<u8> {
     bytes
 }
 
-/// `initialize`. Advertised is only what works: files, and the updates that the transcript shows.
+/// `initialize`. Advertised is only what works: files, terminals, and the updates that the transcript shows.
 pub fn initialize() -> acp::InitializeRequest {
     let fs = acp::FileSystemCapabilities::new().read_text_file(true).write_text_file(true);
     let session = acp::ClientSessionCapabilities::new()
         .notices(acp::NoticeCapabilities::new())
         .compaction(acp::CompactionCapabilities::new());
     let capabilities =
-        acp::ClientCapabilities::new().fs(fs).session(session).plan(acp::PlanCapabilities::new());
+        acp::ClientCapabilities::new().fs(fs).terminal(true).session(session).plan(acp::PlanCapabilities::new());
     let info = acp::Implementation::new("bosun", env!("CARGO_PKG_VERSION")).title("Bosun".to_owned());
     acp::InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities).client_info(info)
 }

@@ -7,14 +7,17 @@ use crate::effect::{DiffTexts, Effect, NvimCmd};
 use crate::event::Action;
 use crate::model::*;
 use crate::session::QuestionDiff;
+use crate::session::entry::Body;
 
 impl App {
     pub(super) fn action(&mut self, action: Action, now: Millis) -> Vec<Effect> {
         match action {
             Action::NewSession { session, launch, cwd, access } => {
                 let agent = self.mint_agent();
+                let ask_commands = access.ask_commands;
                 let mut effects = self.workspace.open_roots(&session, cwd.clone(), access);
-                effects.extend(self.sessions.create(session, agent, launch, cwd, now));
+                effects.extend(self.sessions.create(session.clone(), agent, launch, cwd, now));
+                self.sessions.set_ask_commands(&session, ask_commands);
                 effects
             }
             Action::Prompt { session, text, context } => self.prompt(session, text, context, now),
@@ -46,7 +49,15 @@ impl App {
                 Vec::new()
             }
             Action::ViewToggle { session, line } => {
-                self.view.toggle(&session, line);
+                let entry = self.view.entry_at(&session, line);
+                let transcript = self.sessions.transcript(&session);
+                let body = entry.and_then(|id| Some(&transcript?.get(id)?.body));
+                if let Some(Body::Terminal(card)) = body {
+                    return vec![Effect::Nvim(NvimCmd::TerminalShow { terminal: card.terminal })];
+                }
+                if let Some(id) = entry {
+                    self.view.toggle(&session, id);
+                }
                 Vec::new()
             }
         }

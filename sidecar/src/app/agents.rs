@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::App;
 use crate::effect::Effect;
-use crate::event::AgentEvent;
+use crate::event::{AgentEvent, TerminalAsk};
 use crate::model::*;
 use crate::reply::{Reply, WireId};
 
@@ -49,6 +49,23 @@ impl App {
                 match self.sessions.session_for(agent, &session).cloned() {
                     Some(key) => self.workspace.write(&key, path, content, reply),
                     None => unknown_session(reply, &session),
+                }
+            }
+            AgentEvent::CreateTerminal { session, create, reply } => {
+                match self.sessions.session_for(agent, &session).cloned() {
+                    Some(key) => self.workspace.terminal_create(&key, *create, reply, now),
+                    None => unknown_session(reply, &session),
+                }
+            }
+            AgentEvent::Terminal { session, terminal, ask, reply } => {
+                let Some(key) = self.sessions.session_for(agent, &session).cloned() else {
+                    return unknown_session(reply, &session);
+                };
+                match ask {
+                    TerminalAsk::Output => self.workspace.terminal_output(&key, &terminal, reply),
+                    TerminalAsk::Wait => self.workspace.terminal_wait(&key, &terminal, reply),
+                    TerminalAsk::Kill => self.workspace.terminal_kill(&key, &terminal, reply),
+                    TerminalAsk::Release => self.workspace.terminal_release(&key, &terminal, reply),
                 }
             }
             AgentEvent::CancelRequest { id } => {

@@ -38,6 +38,15 @@ impl App {
             NvimEvent::Saved { save, failed, busy } => self.saved(save, &failed, busy),
             NvimEvent::DiskChanged { buf } => self.workspace.disk_changed(buf),
             NvimEvent::Typed => self.workspace.typed(),
+            NvimEvent::TerminalView { terminal, shown, rows, cols } => {
+                self.workspace.terminal_view(terminal, shown, rows, cols)
+            }
+            NvimEvent::TerminalAck { terminal, seq } => {
+                self.workspace.terminal_ack(terminal, seq);
+                Vec::new()
+            }
+            NvimEvent::TerminalInput { terminal, data } => self.workspace.terminal_input(terminal, data),
+            NvimEvent::TerminalStop { terminal } => self.workspace.terminal_stop(terminal),
             NvimEvent::ViewAck { session, version } => {
                 self.view.ack(&session, version);
                 Vec::new()

@@ -52,9 +52,10 @@ pub(crate) struct Turn {
 const ABILITIES: &str = "I am a demo without a model, so I only understand a few sentences:\n\n\
     - `replace A with B` or `replace \"some words\" with \"other words\" in FILE`\n\
     - `append TEXT to FILE`\n\
+    - `run COMMAND`\n\
     - `plan first this, then that`\n\n\
     Without `in FILE` I take the file you were in. I read what is on your screen, saved or not, and I ask before I \
-    change anything.";
+    change or run anything.";
 
 impl Turn {
     pub(crate) fn new(
@@ -93,6 +94,7 @@ impl Turn {
                 Some(file) => self.edit(&change, &file),
                 None => self.say("Which file? Open it, or name it: `in FILE`."),
             },
+            Wish::Run(line) => self.run(&line),
             Wish::Plan(steps) => self.show_plan(&steps),
             Wish::Other => self.say(ABILITIES),
         }
@@ -164,6 +166,14 @@ impl Turn {
                 Err(_) => return Err(Stop::Gone),
             }
         }
+    }
+
+    /// Asks the host and does not wait: the turn is over.
+    pub(super) fn call_last(&mut self, method: &str, mut params: Value) {
+        let id = self.next;
+        self.next += 1;
+        params["sessionId"] = self.session.as_str().into();
+        self.out.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
 
     /// Waits for some delays, or for a cancel. With none it still looks for a cancel.

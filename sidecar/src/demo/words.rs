@@ -9,6 +9,8 @@ use serde_json::Value;
 pub(crate) enum Wish {
     /// A change of a file; without a name, of the file the person was in.
     Edit { change: Change, file: Option<String> },
+    /// Run a command in a terminal of the host's.
+    Run(String),
     /// Show a plan of these steps.
     Plan(Vec<String>),
     /// Something it does not understand.
@@ -54,6 +56,9 @@ pub(crate) fn wish(text: &str) -> Wish {
     }
     if let Some(rest) = keyword(text, "append") {
         return append(rest).unwrap_or(Wish::Other);
+    }
+    if let Some(line) = keyword(text, "run").map(|rest| rest.trim_matches('`')).filter(|line| !line.is_empty()) {
+        return Wish::Run(line.to_owned());
     }
     match keyword(text, "plan") {
         Some(rest) => Wish::Plan(steps(rest)),

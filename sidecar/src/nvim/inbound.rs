@@ -86,6 +86,15 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
         "disk_changed" => NvimEvent::DiskChanged { buf: buf(&mut t)? },
         "typed" => NvimEvent::Typed,
         "saved" => saved(t)?,
+        "terminal_view" => NvimEvent::TerminalView {
+            terminal: terminal(&mut t)?,
+            shown: t.flag("shown")?,
+            rows: cells(&mut t, "rows")?,
+            cols: cells(&mut t, "cols")?,
+        },
+        "terminal_ack" => NvimEvent::TerminalAck { terminal: terminal(&mut t)?, seq: t.uint("seq")? },
+        "terminal_input" => NvimEvent::TerminalInput { terminal: terminal(&mut t)?, data: t.bytes("data")? },
+        "terminal_stop" | "terminal_wiped" => NvimEvent::TerminalStop { terminal: terminal(&mut t)? },
         "view_ack" => NvimEvent::ViewAck { session: session(&mut t)?, version: t.uint("version")? },
         _ => NvimEvent::Action(action(name, t)?),
     };
@@ -124,6 +133,14 @@ fn buf(t: &mut Table) -> Result<BufId, Malformed> {
 
 fn session(t: &mut Table) -> Result<SessionKey, Malformed> {
     Ok(SessionKey::new(&t.text("session")?))
+}
+
+fn terminal(t: &mut Table) -> Result<TerminalId, Malformed> {
+    t.uint("terminal").map(TerminalId)
+}
+
+fn cells(t: &mut Table, name: &'static str) -> Result<u16, Malformed> {
+    Ok(u16::try_from(t.uint(name)?).unwrap_or(u16::MAX))
 }
 
 fn question(t: &mut Table) -> Result<QuestionId, Malformed> {
@@ -219,6 +236,7 @@ fn access(mut t: Table) -> Result<AccessRules, Malformed> {
     Ok(AccessRules {
         roots: t.list("roots")?.into_iter().map(root).collect::<Result<_, _>>()?,
         ask_outside: t.flag("ask_outside")?,
+        ask_commands: t.flag("ask_commands")?,
         always_ask: t.texts("always_ask")?,
         ask_read: t.texts("ask_read")?,
     })

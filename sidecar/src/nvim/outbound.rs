@@ -94,6 +94,17 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
         NvimCmd::Sessions(all) => snapshot("sessions", vec![("list", list(&all, session))]),
         NvimCmd::Questions(all) => snapshot("questions", vec![("list", list(&all, question))]),
         NvimCmd::Groups(pgids) => snapshot("groups", vec![("pgids", list(&pgids, |p| Value::from(*p)))]),
+        NvimCmd::Terminals(all) => snapshot("terminals", vec![("list", list(&all, terminal))]),
+        NvimCmd::TerminalFeed { terminal, piece } => message(
+            "terminal_feed",
+            vec![
+                ("terminal", terminal.0.into()),
+                ("seq", piece.seq.into()),
+                ("reset", piece.reset.into()),
+                ("bytes", Value::Binary(piece.bytes)),
+            ],
+        ),
+        NvimCmd::TerminalShow { terminal } => message("terminal_show", vec![("terminal", terminal.0.into())]),
         NvimCmd::UserEvent { name, data } => {
             news("user_event", vec![("name", name.into()), ("data", json(data))])
         }
@@ -146,6 +157,21 @@ fn strings(items: &[String]) -> Value {
 /// Nil fields are simply absent in a Lua table.
 fn optional<T: Into<Value>>(value: Option<T>) -> Value {
     value.map_or(Value::Nil, Into::into)
+}
+
+fn terminal(t: &TerminalState) -> Value {
+    map(vec![
+        ("id", t.terminal.0.into()),
+        ("session", key(&t.session)),
+        ("command", crate::session::display::one_line(&t.line).into()),
+        ("cwd", path(&t.cwd)),
+        ("state", if t.end.is_some() { "exited" } else { "running" }.into()),
+        ("code", optional(t.end.as_ref().map(|end| Value::from(end.code)))),
+        ("signal", optional(t.end.as_ref().and_then(|end| end.signal.clone()).map(Value::from))),
+        ("seconds", t.seconds.into()),
+        ("bytes", t.bytes.into()),
+        ("agent_only", t.agent_only.into()),
+    ])
 }
 
 fn key(session: &SessionKey) -> Value {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::effect::TerminalCard;
 use crate::model::*;
 
 /// One entry of a transcript.
@@ -32,6 +33,8 @@ pub enum Body {
     Plan { id: Option<String>, body: PlanBody },
     /// A question that waits, or was answered; stands right behind its tool call.
     Question(QuestionEntry),
+    /// A command in a terminal; one updating card.
+    Terminal(TerminalCard),
     /// Something to know: `info`, `warn`, `error`. May hold several lines.
     Notice { level: &'static str, text: String },
     /// A compaction, a sub-agent or a message between sessions: kind, id, shown text.

@@ -14,7 +14,7 @@ use super::access::Waiting;
 use super::details;
 use super::display;
 use super::entry::QuestionEntry;
-use super::{Sessions, notify, user_event, writes};
+use super::{Sessions, commands, notify, user_event, writes};
 
 /// A question that waits. What is shown of it is in the transcript entry.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub(super) enum Ask {
     Write(Box<WriteAsk>),
     /// Requests for a path of the workspace.
     Access(Box<Waiting>),
+    /// A command in this terminal.
+    Command(TerminalId),
     /// What becomes of unsaved text before the session's next prompt.
     Unsaved,
 }
@@ -188,6 +190,8 @@ impl Sessions {
                 if let Some(i) = self.index(&question.session) {
                     if allowed {
                         self.list[i].approved.extend(diffs);
+                        let shown = self.list[i].transcript.card_at(card).map(commands::shown);
+                        self.list[i].approved_commands.extend(shown.unwrap_or_default());
                     } else if refused {
                         // The latest word on a file counts.
                         self.list[i].approved.retain(|old| !diffs.iter().any(|new| new.path == old.path));
@@ -202,6 +206,10 @@ impl Sessions {
             Ask::Write(ask) => {
                 let verdict = writes::verdict(&ask, chosen.as_ref());
                 effects.push(Effect::WriteDecided { op: ask.op, verdict });
+            }
+            Ask::Command(terminal) => {
+                let verdict = if allowed { CommandVerdict::Run } else { CommandVerdict::Rejected };
+                effects.push(Effect::CommandDecided { terminal, verdict });
             }
             Ask::Unsaved => {
                 let word = chosen.as_ref().map(|option| option.id.as_str());
@@ -272,6 +280,9 @@ impl Sessions {
                     effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Reject })
                 }
                 Ask::Access(waiting) => effects.extend(waiting.decided(Access::Withdrawn)),
+                Ask::Command(terminal) => {
+                    effects.push(Effect::CommandDecided { terminal, verdict: CommandVerdict::Withdrawn });
+                }
                 // The prompt goes back with the queue, on every way that leads here.
                 Ask::Unsaved => {}
             }
@@ -318,7 +329,7 @@ impl Sessions {
         Some(match &question.ask {
             Ask::Write(ask) => QuestionDiff::Write { ask: ask.clone(), count },
             // Only the first has diffs.
-            Ask::Permission { .. } | Ask::Unsaved | Ask::Access(_) => {
+            Ask::Permission { .. } | Ask::Unsaved | Ask::Access(_) | Ask::Command(_) => {
                 QuestionDiff::Agent { session: question.session.clone(), diff: diff.clone(), count }
             }
         })

@@ -85,6 +85,10 @@ pub(super) struct Session {
     pub(super) transcript: Transcript,
     /// See `Sessions::approved_diffs`; cleared when a turn starts and when it ends.
     pub(super) approved: Vec<Diff>,
+    /// Commands of permissions allowed in the running turn; like `approved`.
+    pub(super) approved_commands: Vec<String>,
+    /// A command that no permission covers is asked about.
+    pub(super) ask_commands: bool,
     /// What a person said about paths.
     pub(super) access: Decided,
     /// The agent's own name and version, once known.
@@ -124,6 +128,8 @@ impl Session {
             due: None,
             transcript: Transcript::default(),
             approved: Vec::new(),
+            approved_commands: Vec::new(),
+            ask_commands: true,
             access: Decided::default(),
             agent_info: String::new(),
             embedded_context: false,

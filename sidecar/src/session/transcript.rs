@@ -42,6 +42,8 @@ pub struct Transcript {
     messages: HashMap<(Role, String), EntryId>,
     /// The newest card of each tool call id.
     pub(super) cards: HashMap<String, Card>,
+    /// The card of each terminal.
+    pub(super) terminals: HashMap<TerminalId, EntryId>,
     /// The newest entry of each plan id.
     plans: HashMap<Option<String>, EntryId>,
     /// Compactions, sub-agents and messages between sessions by kind and id.

@@ -121,6 +121,7 @@ impl Sessions {
         }
         blocks.extend(sent.iter().cloned());
         session.approved.clear();
+        session.approved_commands.clear();
         session.access.turn_over();
         session.transcript.begin_turn(text.clone(), shown);
         session.turn = Some(Turn {
@@ -210,6 +211,7 @@ impl Sessions {
         self.withdraw(|q| q.session == key && q.in_turn, "withdrawn: the turn ended", effects);
         let session = &mut self.list[i];
         session.approved.clear();
+        session.approved_commands.clear();
         session.access.turn_over();
         let stopped =
             matches!(reason, StopReason::Cancelled | StopReason::Error(_) | StopReason::AgentExit(_));
@@ -233,6 +235,7 @@ impl Sessions {
                 effects.push(Effect::Agent(agent, AgentCmd::Cancel { session: acp.clone() }));
                 session.transcript.cancel_cards();
                 session.approved.clear();
+                session.approved_commands.clear();
             }
             (Some(turn), _) if turn.cancel_by.is_none() => {
                 session.transcript.notice("warn", "The agent did not end the cancelled turn and is stopped.");

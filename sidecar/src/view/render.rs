@@ -14,6 +14,7 @@ use super::markdown::{self, Fence};
 pub use diff::Cache;
 
 mod diff;
+mod terminal;
 mod tool;
 
 /// Highlight groups of the marks, linked to ordinary ones by the plugin.
@@ -212,6 +213,7 @@ pub fn body(body: &Body, expanded: bool, cache: &mut Cache) -> Vec<Line> {
         Body::Tool(call) => tool::lines(call, expanded, cache),
         Body::Plan { body, .. } => plan(body),
         Body::Question(question) => self::question(question, cache),
+        Body::Terminal(card) => terminal::lines(card),
         Body::Notice { level, text } => notice(level, text),
         Body::Note { kind, text, .. } => {
             let mut lines = indented(text);

@@ -121,8 +121,8 @@ impl Show {
         }
     }
 
-    /// Folds or unfolds the entry at a line of the buf, as the person saw it before a patch in flight.
-    pub fn toggle(&mut self, line: usize) {
+    /// The entry at a line of the buf, as the person saw it before a patch in flight.
+    pub fn entry_at(&self, line: usize) -> Option<EntryId> {
         let line = match self.flight {
             Some(flight) if line >= flight.last => line - flight.last + flight.first + flight.lines,
             Some(flight) if line > flight.first => {
@@ -131,16 +131,15 @@ impl Show {
             _ => line,
         };
         let mut start = 0;
-        let hit = self.blocks.iter().position(|block| {
+        let block = self.blocks.iter().find(|block| {
             start += block.lines;
             line < start
-        });
-        let Some(index) = hit else { return };
-        let block = &self.blocks[index];
-        if block.gap && line == start - block.lines {
-            return;
-        }
-        let id = block.id;
+        })?;
+        (!block.gap || line != start - block.lines).then_some(block.id)
+    }
+
+    /// Folds or unfolds an entry.
+    pub fn toggle(&mut self, id: EntryId) {
         if !self.expanded.remove(&id) {
             self.expanded.insert(id);
         }

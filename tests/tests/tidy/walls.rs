@@ -54,11 +54,12 @@ const WALLS: &[Wall] = &[
         ],
     },
     Wall {
-        rule: "processes are started and ended by the agent edge only",
-        words: &["process::Command", "tokio::process", "killpg", "signal::kill"],
+        rule: "processes are started and ended by their edges only",
+        words: &["process::Command", "tokio::process", "killpg", "signal::kill", "portable_pty"],
         within: &["sidecar/src/"],
         open: &[
             ("sidecar/src/agent", "the agent edge"),
+            ("sidecar/src/pty", "the PTY edge"),
             ("sidecar/src/guard", "ends the process groups when the sidecar cannot"),
         ],
     },
@@ -102,6 +103,11 @@ const WALLS: &[Wall] = &[
                 "commands to an agent: few, and what waits in its pipe is counted and bounded",
             ),
             ("sidecar/src/agent/conn.rs", "answers to an agent: no more than the requests it has open"),
+            (
+                "sidecar/src/pty.rs",
+                "commands to a terminal: few; what is typed is counted and bounded as soon as its task sees it",
+            ),
+            ("sidecar/src/pty/live.rs", "the other end of those"),
             ("sidecar/src/guard.rs", "one short line for each agent that starts or ends"),
         ],
     },

@@ -7,7 +7,7 @@ use super::super::envelope::{self, Message};
 use super::super::wirelog::Way;
 use super::super::{decode, encode};
 use super::{Call, Conn};
-use crate::event::{AgentEvent, CallResult};
+use crate::event::{AgentEvent, CallResult, TerminalAsk};
 use crate::model::*;
 use crate::reply::{Reply, WireId};
 
@@ -113,6 +113,21 @@ impl Conn {
             "fs/write_text_file" => decode::write_file(params, lossy).map(|(session, path, content)| {
                 Box::new(move |reply| AgentEvent::WriteFile { session, path, content, reply }) as _
             }),
+            "terminal/create" => decode::create_terminal(params).map(|(session, create)| {
+                let create = Box::new(create);
+                Box::new(move |reply| AgentEvent::CreateTerminal { session, create, reply }) as _
+            }),
+            "terminal/output" | "terminal/wait_for_exit" | "terminal/kill" | "terminal/release" => {
+                let ask = match method {
+                    "terminal/output" => TerminalAsk::Output,
+                    "terminal/wait_for_exit" => TerminalAsk::Wait,
+                    "terminal/kill" => TerminalAsk::Kill,
+                    _ => TerminalAsk::Release,
+                };
+                decode::terminal(params).map(|(session, terminal)| {
+                    Box::new(move |reply| AgentEvent::Terminal { session, terminal, ask, reply }) as _
+                })
+            }
             _ => {
                 let why = format!("method not found: {method}");
                 return reply.err(RpcError::new(RpcError::METHOD_NOT_FOUND, why));

@@ -1,0 +1,119 @@
+//! Questions about commands: may this agent run what it wants to run in a terminal?
+//!
+//! Owns which commands a person has allowed as permissions of this turn, and the words of the question. It never allows
+//! by itself what no person saw. Part of `Sessions`; called by the app.
+
+use serde_json::Value;
+
+use crate::effect::{CommandAsk, Effect, TerminalCard};
+use crate::model::*;
+
+use super::entry::{Body, ToolCall};
+use super::questions::{Ask, Wording};
+use super::{Sessions, display};
+
+impl Sessions {
+    /// The workspace asks about a command. A permission of this turn for that very command covers it, once.
+    pub fn ask_command(&mut self, ask: CommandAsk) -> Vec<Effect> {
+        let decided = |verdict| vec![Effect::CommandDecided { terminal: ask.terminal, verdict }];
+        let open = |i: &usize| !self.list[*i].dead && !self.list[*i].cancelling();
+        let Some(i) = self.index(&ask.session).filter(open) else {
+            return decided(CommandVerdict::Withdrawn);
+        };
+        let session = &mut self.list[i];
+        if ask.note.is_none() {
+            if !session.ask_commands {
+                return decided(CommandVerdict::Run);
+            }
+            let same = |line: &String| line == ask.line.trim() || ask.shell.as_ref().is_some_and(|s| line == s.trim());
+            if let Some(at) = session.approved_commands.iter().position(same) {
+                session.approved_commands.remove(at);
+                return decided(CommandVerdict::Run);
+            }
+        }
+        let mut body: Vec<String> = display::lines(&ask.line).into_iter().map(|line| format!("  {line}")).collect();
+        if ask.cwd != session.cwd {
+            body.push(format!("In {}.", display::one_line(&ask.cwd.to_string_lossy())));
+        }
+        body.extend(ask.note.iter().map(|note| format!("! {note}")));
+        let option = |kind: OptionKind, name: &str| PermissionOption {
+            id: kind.as_str().to_owned(),
+            name: name.to_owned(),
+            kind,
+        };
+        let wording = Wording {
+            title: format!("run {}", display::shorten(&display::one_line(&ask.line), 120).0),
+            body,
+            options: vec![option(OptionKind::AllowOnce, "Run it"), option(OptionKind::RejectOnce, "Reject")],
+            diffs: Vec::new(),
+        };
+        let in_turn = session.turn.is_some();
+        self.put(i, Ask::Command(ask.terminal), in_turn, wording)
+    }
+
+    /// Whether commands that no permission covers are asked about.
+    pub fn set_ask_commands(&mut self, session: &SessionKey, ask: bool) {
+        if let Some(i) = self.index(session) {
+            self.list[i].ask_commands = ask;
+        }
+    }
+
+    /// A terminal's card is new, or shows something else now.
+    pub fn terminal_card(&mut self, session: &SessionKey, card: TerminalCard) {
+        let Some(i) = self.index(session) else { return };
+        let card = TerminalCard {
+            line: display::one_line(&card.line),
+            lines: card.lines.iter().map(|line| display::one_line(line)).collect(),
+            ..card
+        };
+        self.list[i].transcript.terminal(card);
+    }
+}
+
+/// The commands that a person sees when they allow this card.
+pub(super) fn shown(call: &ToolCall) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut add = |text: &str| {
+        let text = text.trim();
+        if !text.is_empty() {
+            lines.push(text.to_owned());
+        }
+    };
+    let input = call.raw_input.as_deref().and_then(|raw| serde_json::from_str::<Value>(raw).ok());
+    for name in ["command", "cmd"] {
+        match input.as_ref().and_then(|input| input.get(name)) {
+            Some(Value::String(text)) => add(text),
+            Some(Value::Array(words)) => {
+                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                add(&words.join(" "));
+                // `sh -c LINE`: the line is what runs.
+                if let [_, flag, line] = words[..]
+                    && flag.starts_with('-')
+                    && flag.ends_with('c')
+                {
+                    add(line);
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some(title) = &call.title {
+        add(title.trim_matches('`'));
+    }
+    lines
+}
+
+impl super::Transcript {
+    /// The card of a terminal; stands where the command began.
+    fn terminal(&mut self, card: TerminalCard) {
+        match self.terminals.get(&card.terminal).copied() {
+            Some(entry) => self.entry_mut(entry).body = Body::Terminal(card),
+            None => {
+                self.close_message();
+                let terminal = card.terminal;
+                let entry = self.push(Body::Terminal(card));
+                self.terminals.insert(terminal, entry);
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The card of a terminal: its command, how it goes, and its last lines.
+//!
+//! Owns no state. Text of commands is escaped so that it cannot hide. Part of `render`.
+
+use super::{Line, short};
+use crate::effect::TerminalCard;
+
+/// The card's lines. The first one names the command and how it goes.
+pub fn lines(card: &TerminalCard) -> Vec<Line> {
+    let (status, group) = match &card.end {
+        None => ("runs".to_owned(), "BosunToolRunning"),
+        Some(_) if card.stopped => (format!("stopped after {} s", card.seconds), "BosunToolCancelled"),
+        Some(end) if end.code == 0 => (format!("done in {} s", card.seconds), "BosunToolDone"),
+        Some(end) => {
+            let how = end.signal.as_ref().map_or_else(|| format!("exit {}", end.code), String::clone);
+            (format!("{how} after {} s", card.seconds), "BosunToolFailed")
+        }
+    };
+    let mut lines = vec![Line::of(format!("$ {} ({status}; <CR> opens it)", short(&card.line)), group)];
+    lines.extend(card.lines.iter().map(|line| Line::of(format!("  {}", short(line)), "BosunCode")));
+    lines
+}

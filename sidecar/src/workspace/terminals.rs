@@ -1,0 +1,531 @@
+//! Terminals: commands that agents run, and what they wrote.
+//!
+//! Owns each terminal from the request that makes it to the end of its session: whether it may run, its text for the
+//! agent, the end of its bytes for the person, and who waits for its end. It never runs anything (the PTY edge does) and
+//! never decides whether a command may run (the session room does). Called by the app.
+//!
+//! Source: https://agentclientprotocol.com/protocol/v1/terminals
+
+pub mod feed;
+pub mod lf;
+pub mod plain;
+pub mod store;
+pub mod tail;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::effect::{CommandAsk, DiskCmd, Effect, NvimCmd, PtyCmd, PtyRun, TerminalCard, TerminalState};
+use crate::event::{DiskResult, PathKind, PtyEvent};
+use crate::model::*;
+use crate::reply::{Reply, WireId};
+use crate::workspace::roots::Judgement;
+use crate::workspace::{Op, Workspace, refusal};
+use feed::Feed;
+use store::Store;
+use tail::Tail;
+
+/// Bytes of text kept for an agent that names no limit.
+pub const LIMIT: usize = 1 << 20;
+/// Most bytes of text kept, whatever an agent asks for.
+pub const LIMIT_CAP: usize = 16 << 20;
+/// Bytes kept for a view that is opened later.
+const TAIL: usize = 256 << 10;
+/// Terminals of one session that are kept; the oldest that ended go first.
+pub const KEPT: usize = 256;
+/// Lines on the card in the transcript.
+const CARD_LINES: usize = 6;
+/// Between two changes of a card whose command writes.
+const CARD_PAUSE: Millis = 100;
+
+/// What an agent wants to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Create {
+    /// Program, or a line for the shell.
+    pub command: String,
+    /// Literal arguments.
+    pub args: Vec<String>,
+    /// Laid over the environment.
+    pub env: Vec<(String, String)>,
+    /// Working directory; the session's, where there is none.
+    pub cwd: Option<String>,
+    /// Bytes of text to keep.
+    pub limit: Option<u64>,
+}
+
+impl Create {
+    /// The whole command as one line, as it would be typed. Not escaped for display.
+    pub fn line(&self) -> String {
+        let quoted = |arg: &String| {
+            let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
+            match !arg.is_empty() && arg.chars().all(plain) {
+                true => arg.clone(),
+                false => format!("'{}'", arg.replace('\'', r"'\''")),
+            }
+        };
+        std::iter::once(self.command.clone()).chain(self.args.iter().map(quoted)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// How far a terminal is.
+#[derive(Debug)]
+enum Stage {
+    /// A person, or the rule for them, has not decided; the agent waits for its id.
+    Asked(Reply),
+    /// It runs.
+    Running,
+    /// It ended.
+    Ended(CommandEnd),
+}
+
+/// One terminal.
+#[derive(Debug)]
+struct Terminal {
+    session: SessionKey,
+    run: PtyRun,
+    /// The command as one line.
+    line: String,
+    stage: Stage,
+    /// The agent gave it back: its id means nothing to it any more.
+    released: bool,
+    /// A person stopped it.
+    stopped: bool,
+    /// Nothing can come any more.
+    closed: bool,
+    started: Millis,
+    /// After the start.
+    took: Millis,
+    store: Store,
+    tail: Tail,
+    feed: Feed,
+    /// `terminal/wait_for_exit`, and `terminal/kill`: answered at the end.
+    waiters: Vec<Reply>,
+    killers: Vec<Reply>,
+    /// The card in the transcript shows something older.
+    stale: bool,
+    /// The card does not change before this.
+    card_due: Millis,
+}
+
+impl Terminal {
+    fn runs(&self) -> bool {
+        matches!(self.stage, Stage::Running)
+    }
+
+    fn end(&self) -> Option<&CommandEnd> {
+        match &self.stage {
+            Stage::Ended(end) => Some(end),
+            _ => None,
+        }
+    }
+}
+
+/// All terminals; see the module.
+#[derive(Debug, Default)]
+pub struct Terminals {
+    all: BTreeMap<TerminalId, Terminal>,
+    last: u64,
+    /// The list differs from what the editor was told.
+    changed: bool,
+}
+
+fn wire(id: TerminalId) -> String {
+    format!("term-{}", id.0)
+}
+
+fn status(end: &CommandEnd) -> serde_json::Value {
+    json!({ "exitCode": end.code, "signal": end.signal })
+}
+
+fn ok() -> Result<std::sync::Arc<str>, RpcError> {
+    Ok("{}".into())
+}
+
+impl Workspace {
+    /// `terminal/create`. Answered with the id once the command may run, before it ends.
+    pub fn terminal_create(&mut self, session: &SessionKey, create: Create, reply: Reply, now: Millis) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let roots = self.roots.of(session);
+        let Some(root) = roots.first().map(|p| p.to_path_buf()) else {
+            return vec![Effect::Answer(reply, Err(refusal::closed()))];
+        };
+        let cwd = create.cwd.clone().map_or_else(|| root.clone(), PathBuf::from);
+        if !cwd.is_absolute() {
+            return vec![Effect::Answer(reply, Err(refusal::relative(&cwd.to_string_lossy())))];
+        }
+        if create.command.trim().is_empty() {
+            let error = RpcError::new(RpcError::INVALID_PARAMS, "command is empty");
+            return vec![Effect::Answer(reply, Err(error))];
+        }
+        let busy = self.terminals.all.values().filter(|t| t.session == *session && t.end().is_none()).count();
+        if busy >= KEPT {
+            let text = format!("{KEPT} commands of this session run already: wait for one, or release one");
+            return vec![Effect::Answer(reply, Err(RpcError::new(RpcError::INTERNAL, text)))];
+        }
+        self.terminals.last += 1;
+        let id = TerminalId(self.terminals.last);
+        let limit = create.limit.map_or(LIMIT, |n| usize::try_from(n).unwrap_or(LIMIT_CAP).min(LIMIT_CAP));
+        let line = create.line();
+        let run = PtyRun {
+            command: create.command,
+            args: create.args,
+            env: create.env,
+            cwd: cwd.clone(),
+            rows: 24,
+            cols: 80,
+        };
+        self.terminals.all.insert(
+            id,
+            Terminal {
+                session: session.clone(),
+                run,
+                line,
+                stage: Stage::Asked(reply),
+                released: false,
+                stopped: false,
+                closed: false,
+                started: now,
+                took: 0,
+                store: Store::new(limit),
+                tail: Tail::new(TAIL),
+                feed: Feed::default(),
+                waiters: Vec::new(),
+                killers: Vec::new(),
+                stale: false,
+                card_due: 0,
+            },
+        );
+        if cwd == root {
+            self.terminal_ask(id, None, &mut out);
+        } else {
+            let op = self.mint();
+            self.ops.insert(op, Op::Folder(id));
+            out.push(Effect::Disk(op, DiskCmd::Resolve { path: cwd, twins: Vec::new() }));
+        }
+        out
+    }
+
+    /// Where the working directory of a command leads.
+    pub(super) fn terminal_folder(&mut self, id: TerminalId, result: DiskResult, out: &mut Vec<Effect>) {
+        let Some(t) = self.terminals.all.get(&id) else { return };
+        let note = match &result {
+            DiskResult::Resolved(Ok(found)) if found.kind == PathKind::Dir => {
+                let judged = self.roots.judge(&t.session, &found.real, &t.run.cwd, false);
+                (judged != Judgement::Inside)
+                    .then(|| "It would run in a folder outside of those of the session.".to_owned())
+            }
+            // It cannot start there, and says so itself.
+            _ => None,
+        };
+        self.terminal_ask(id, note, out);
+    }
+
+    fn terminal_ask(&mut self, id: TerminalId, note: Option<String>, out: &mut Vec<Effect>) {
+        let Some(t) = self.terminals.all.get(&id) else { return };
+        out.push(Effect::AskCommand(CommandAsk {
+            terminal: id,
+            session: t.session.clone(),
+            line: t.line.clone(),
+            shell: t.run.args.last().filter(|_| is_shell(&t.run)).cloned(),
+            cwd: t.run.cwd.clone(),
+            note,
+        }));
+    }
+
+    /// What was decided about a command. Nothing runs that was not allowed.
+    pub fn command_decided(&mut self, id: TerminalId, verdict: CommandVerdict, now: Millis) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let Some(t) = self.terminals.all.get_mut(&id) else { return out };
+        let Stage::Asked(reply) = std::mem::replace(&mut t.stage, Stage::Running) else { return out };
+        let error = match verdict {
+            CommandVerdict::Run => {
+                (t.started, t.stale) = (now, true);
+                self.terminals.changed = true;
+                out.push(Effect::Pty(id, PtyCmd::Run(Box::new(t.run.clone()))));
+                out.push(Effect::Answer(reply, Ok(json!({ "terminalId": wire(id) }).to_string().into())));
+                out.push(told(id, t));
+                return out;
+            }
+            CommandVerdict::Rejected => {
+                RpcError::new(RpcError::INTERNAL, "the user rejected this command; it was not run")
+            }
+            CommandVerdict::Withdrawn => refusal::cancelled(),
+        };
+        self.terminals.all.remove(&id);
+        out.push(Effect::Answer(reply, Err(error)));
+        out
+    }
+
+    fn terminal_of(&mut self, session: &SessionKey, name: &str) -> Result<(TerminalId, &mut Terminal), RpcError> {
+        let id = name.strip_prefix("term-").and_then(|n| n.parse().ok()).map(TerminalId);
+        let found = id.and_then(|id| Some((id, self.terminals.all.get_mut(&id)?)));
+        found.filter(|(_, t)| t.session == *session && !t.released && !matches!(t.stage, Stage::Asked(_))).ok_or_else(
+            || RpcError::new(RpcError::NOT_FOUND, format!("no such terminal (any more): {name}")),
+        )
+    }
+
+    /// `terminal/output`: at once, whatever runs.
+    pub fn terminal_output(&mut self, session: &SessionKey, name: &str, reply: Reply) -> Vec<Effect> {
+        let result = self.terminal_of(session, name).map(|(_, t)| {
+            let (text, truncated) = t.store.text();
+            let mut answer = json!({ "output": text, "truncated": truncated });
+            if let Some(end) = t.end() {
+                answer["exitStatus"] = status(end);
+            }
+            answer.to_string().into()
+        });
+        vec![Effect::Answer(reply, result)]
+    }
+
+    /// `terminal/wait_for_exit`.
+    pub fn terminal_wait(&mut self, session: &SessionKey, name: &str, reply: Reply) -> Vec<Effect> {
+        match self.terminal_of(session, name) {
+            Ok((_, t)) => match t.end() {
+                Some(end) => vec![Effect::Answer(reply, Ok(status(end).to_string().into()))],
+                None => {
+                    t.waiters.push(reply);
+                    Vec::new()
+                }
+            },
+            Err(error) => vec![Effect::Answer(reply, Err(error))],
+        }
+    }
+
+    /// `terminal/kill`: answered when the command has ended. Its text and status stay.
+    pub fn terminal_kill(&mut self, session: &SessionKey, name: &str, reply: Reply) -> Vec<Effect> {
+        match self.terminal_of(session, name) {
+            Ok((id, t)) if t.runs() => {
+                t.killers.push(reply);
+                vec![Effect::Pty(id, PtyCmd::Kill)]
+            }
+            Ok(_) => vec![Effect::Answer(reply, ok())],
+            Err(error) => vec![Effect::Answer(reply, Err(error))],
+        }
+    }
+
+    /// `terminal/release`: ends the command if it runs, and the id means nothing any more. What was written stays to be
+    /// seen.
+    pub fn terminal_release(&mut self, session: &SessionKey, name: &str, reply: Reply) -> Vec<Effect> {
+        let mut out = match self.terminal_of(session, name) {
+            Ok((id, t)) => {
+                t.released = true;
+                if t.closed { Vec::new() } else { vec![Effect::Pty(id, PtyCmd::Forget)] }
+            }
+            Err(error) => return vec![Effect::Answer(reply, Err(error))],
+        };
+        out.push(Effect::Answer(reply, ok()));
+        self.terminals_bound(session);
+        out
+    }
+
+    /// The PTY edge says something of a terminal.
+    pub fn pty(&mut self, id: TerminalId, event: PtyEvent, now: Millis) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let Some(t) = self.terminals.all.get_mut(&id) else { return out };
+        match event {
+            PtyEvent::Started { .. } => {}
+            PtyEvent::Output(bytes) => t.wrote(&bytes),
+            PtyEvent::Exited(end) => {
+                if t.stopped {
+                    t.wrote(b"\r\n[stopped by the user]\r\n");
+                }
+                t.took = now.saturating_sub(t.started);
+                for reply in t.waiters.drain(..) {
+                    out.push(Effect::Answer(reply, Ok(status(&end).to_string().into())));
+                }
+                for reply in t.killers.drain(..) {
+                    out.push(Effect::Answer(reply, ok()));
+                }
+                t.stage = Stage::Ended(end);
+                (t.stale, t.card_due) = (true, 0);
+                out.push(told(id, t));
+                self.terminals.changed = true;
+                let session = t.session.clone();
+                self.terminals_bound(&session);
+            }
+            PtyEvent::Closed => t.closed = true,
+        }
+        out
+    }
+
+    /// What the agent of these terminals takes back of its requests: `true` if it was one of theirs.
+    pub(super) fn terminal_cancel(&mut self, sessions: &[SessionKey], id: &WireId, out: &mut Vec<Effect>) -> bool {
+        let of = |t: &&mut Terminal| sessions.contains(&t.session);
+        for t in self.terminals.all.values_mut().filter(of) {
+            for list in [&mut t.waiters, &mut t.killers] {
+                if let Some(at) = list.iter().position(|reply| reply.id() == id) {
+                    out.push(Effect::Answer(list.remove(at), Err(refusal::cancelled())));
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The agent of this session is gone: its commands end, what they wrote stays to be seen.
+    pub(super) fn terminals_orphaned(&mut self, session: &SessionKey, out: &mut Vec<Effect>) {
+        for (id, t) in self.terminals.all.iter_mut().filter(|(_, t)| t.session == *session) {
+            t.released = true;
+            if !t.closed && !matches!(t.stage, Stage::Asked(_)) {
+                out.push(Effect::Pty(*id, PtyCmd::Forget));
+            }
+        }
+    }
+
+    /// The session is over: its terminals go.
+    pub(super) fn terminals_removed(&mut self, session: &SessionKey, out: &mut Vec<Effect>) {
+        self.terminals_orphaned(session, out);
+        let of = |_: &TerminalId, t: &mut Terminal| t.session == *session;
+        for (_, t) in self.terminals.all.extract_if(.., of) {
+            self.terminals.changed = true;
+            let asked = match t.stage {
+                Stage::Asked(reply) => Some(reply),
+                _ => None,
+            };
+            for reply in asked.into_iter().chain(t.waiters).chain(t.killers) {
+                out.push(Effect::Answer(reply, Err(refusal::closed())));
+            }
+        }
+    }
+
+    /// Forgets the oldest that ended and that no agent and no window needs, beyond [`KEPT`].
+    fn terminals_bound(&mut self, session: &SessionKey) {
+        let of: Vec<TerminalId> =
+            self.terminals.all.iter().filter(|(_, t)| t.session == *session).map(|(id, _)| *id).collect();
+        let mut over = of.len().saturating_sub(KEPT);
+        for id in of {
+            let goes = |t: &Terminal| t.end().is_some() && t.closed && t.released && !t.feed.is_shown();
+            if over > 0 && self.terminals.all.get(&id).is_some_and(goes) {
+                self.terminals.all.remove(&id);
+                self.terminals.changed = true;
+                over -= 1;
+            }
+        }
+    }
+
+    /// The window that shows a terminal came, changed its size, or went.
+    pub fn terminal_view(&mut self, id: TerminalId, shown: bool, rows: u16, cols: u16) -> Vec<Effect> {
+        let Some(t) = self.terminals.all.get_mut(&id) else { return Vec::new() };
+        match (shown, t.feed.is_shown()) {
+            (true, false) => t.feed.show(t.tail.tail().0),
+            (false, _) => t.feed.hide(),
+            _ => {}
+        }
+        let resizes = shown && t.runs() && (t.run.rows, t.run.cols) != (rows, cols) && rows > 0 && cols > 0;
+        if !resizes {
+            return Vec::new();
+        }
+        (t.run.rows, t.run.cols) = (rows, cols);
+        vec![Effect::Pty(id, PtyCmd::Resize { rows, cols })]
+    }
+
+    /// The editor has taken a piece.
+    pub fn terminal_ack(&mut self, id: TerminalId, seq: u64) {
+        if let Some(t) = self.terminals.all.get_mut(&id) {
+            t.feed.ack(seq);
+        }
+    }
+
+    /// A person typed into it.
+    pub fn terminal_input(&self, id: TerminalId, data: Vec<u8>) -> Vec<Effect> {
+        let runs = self.terminals.all.get(&id).is_some_and(Terminal::runs);
+        if runs { vec![Effect::Pty(id, PtyCmd::Input(data))] } else { Vec::new() }
+    }
+
+    /// A person stops it, by a key or by wiping its buffer.
+    pub fn terminal_stop(&mut self, id: TerminalId) -> Vec<Effect> {
+        let Some(t) = self.terminals.all.get_mut(&id).filter(|t| t.runs()) else { return Vec::new() };
+        t.stopped = true;
+        vec![Effect::Pty(id, PtyCmd::Kill)]
+    }
+
+    /// Pieces for the views, cards for the transcripts, and the list, as far as they are due.
+    pub fn terminals_due(&mut self, now: Millis) -> Vec<Effect> {
+        let mut out = Vec::new();
+        if std::mem::take(&mut self.terminals.changed) {
+            out.push(Effect::Nvim(NvimCmd::Terminals(self.terminals.states(now))));
+        }
+        for (id, t) in &mut self.terminals.all {
+            if let Some(piece) = t.feed.take(now) {
+                out.push(Effect::Nvim(NvimCmd::TerminalFeed { terminal: *id, piece }));
+            }
+            if t.stale && t.card_due <= now {
+                (t.stale, t.card_due) = (false, now + CARD_PAUSE);
+                out.push(Effect::Card { session: t.session.clone(), card: t.card(*id) });
+            }
+        }
+        out
+    }
+
+    /// When [`Self::terminals_due`] has something even if nothing happens.
+    pub fn terminals_deadline(&self) -> Option<Millis> {
+        let due = |t: &Terminal| t.feed.deadline().into_iter().chain(t.stale.then_some(t.card_due)).min();
+        self.terminals.all.values().filter_map(due).min()
+    }
+}
+
+impl Terminal {
+    fn wrote(&mut self, bytes: &[u8]) {
+        self.store.feed(bytes);
+        let filtered = self.tail.push(bytes);
+        self.feed.push(&filtered);
+        self.stale = true;
+    }
+
+    fn card(&self, id: TerminalId) -> TerminalCard {
+        TerminalCard {
+            terminal: id,
+            line: self.line.clone(),
+            lines: self.store.last_lines(CARD_LINES),
+            end: self.end().cloned(),
+            stopped: self.stopped,
+            seconds: self.took / 1000,
+        }
+    }
+}
+
+impl Terminals {
+    fn states(&self, now: Millis) -> Vec<TerminalState> {
+        let shown = |(id, t): (&TerminalId, &Terminal)| {
+            let end = match &t.stage {
+                Stage::Asked(_) => return None,
+                Stage::Running => None,
+                Stage::Ended(end) => Some(end.clone()),
+            };
+            let took = if end.is_some() { t.took } else { now.saturating_sub(t.started) };
+            Some(TerminalState {
+                terminal: *id,
+                session: t.session.clone(),
+                line: t.line.clone(),
+                cwd: t.run.cwd.clone(),
+                end,
+                seconds: took / 1000,
+                bytes: t.store.total(),
+                agent_only: false,
+            })
+        };
+        self.all.iter().filter_map(shown).collect()
+    }
+}
+
+/// `sh -c LINE` and the like.
+fn is_shell(run: &PtyRun) -> bool {
+    let name = run.command.rsplit('/').next().unwrap_or_default();
+    let runs_line = |flag: &String| flag.starts_with('-') && flag.ends_with('c');
+    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish") && run.args.len() == 2 && runs_line(&run.args[0])
+}
+
+fn told(id: TerminalId, t: &Terminal) -> Effect {
+    let end = t.end();
+    let data = json!({
+        "session": t.session.to_string(),
+        "terminal": id.0,
+        "command": t.line,
+        "state": if end.is_some() { "exited" } else { "running" },
+        "code": end.map(|end| end.code),
+        "signal": end.and_then(|end| end.signal.clone()),
+    });
+    Effect::Nvim(NvimCmd::UserEvent { name: "BosunTerminal".to_owned(), data })
+}
