@@ -18,9 +18,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// What KILL has not ended after this is the system's.
 const AFTER_KILL: Duration = Duration::from_millis(500);
 
-/// Whether anything of it still runs. `false` where that cannot be known.
+/// Whether anything of it still runs. `true` where that cannot be known: it stays with its terminal then.
 pub async fn is_left(pgid: i32, marker: String) -> bool {
-    count(pgid, &marker, None).await.unwrap_or_default() > 0
+    count(pgid, &marker, None).await != Some(0)
 }
 
 /// TERM to the group, and KILL to all that is left a moment later. Returns when nothing is, or nothing more can be done.
