@@ -54,6 +54,12 @@ local function same_text(buf)
   return disk == text or disk == text .. newline
 end
 
+-- Whether the file ends in a newline; nil where there is none. A file of no bytes lacks no newline.
+local function ends_in_newline(buf)
+  local bytes = bytes_of(vim.api.nvim_buf_get_name(buf))
+  return bytes and (bytes == '' or bytes:sub(-1) == (vim.bo[buf].fileformat == 'mac' and '\r' or '\n'))
+end
+
 -- A swap file remembers the time of the file it stands for; nil where there is none.
 local function swap_differs(buf, stamp)
   local name = vim.fn.swapname(buf)
@@ -128,6 +134,16 @@ function M.follow(buf, stamp)
   stamps[buf] = stamp
 end
 
+--- An unmodified buffer whose file holds just its text was read from that or written to it, also where no autocommand
+--- told of it (`:noautocmd write`), or somebody wrote the same once more.
+function M.recognise(buf)
+  if vim.bo[buf].modified then return end
+  local is = now(buf)
+  if is.missing or stamps[buf] and same(stamps[buf], is) or not same_text(buf) then return end
+  M.follow(buf, is)
+  eols[buf] = ends_in_newline(buf)
+end
+
 -- Sets the time of a file to the nanosecond, which libuv cannot. Where that does not work, Neovim asks.
 local function set_mtime(path, stamp)
   local ok, ffi = pcall(require, 'ffi')
@@ -150,22 +166,6 @@ local function spare_question(buf)
   if not believed[buf] or not stamps[buf] or not M.is(buf, stamps[buf]) then return end
   local path = uv.fs_realpath(vim.api.nvim_buf_get_name(buf))
   if path then set_mtime(path, believed[buf]) end
-end
-
--- Whether the file ends in a newline; nil where there is none. A file of no bytes lacks no newline.
-local function ends_in_newline(buf)
-  local bytes = bytes_of(vim.api.nvim_buf_get_name(buf))
-  return bytes and (bytes == '' or bytes:sub(-1) == (vim.bo[buf].fileformat == 'mac' and '\r' or '\n'))
-end
-
---- An unmodified buffer whose file holds just its text was read from that or written to it, also where no autocommand
---- told of it (`:noautocmd write`).
-function M.recognise(buf)
-  if vim.bo[buf].modified then return end
-  local is = now(buf)
-  if is.missing or stamps[buf] and same(stamps[buf], is) or not same_text(buf) then return end
-  stamps[buf] = is
-  eols[buf] = ends_in_newline(buf)
 end
 
 --- Whether the text ends in a newline. 'endofline' says so; where it is off and 'fixendofline' would add one at the
