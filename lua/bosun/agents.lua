@@ -71,6 +71,7 @@ function M.get(name)
     install = given.install or preset.install,
     unsaved = given.unsaved or preset.unsaved or config.get().unsaved,
     roots = given.roots or preset.roots,
+    commands = given.commands or preset.commands,
     builtin = demo,
   }
 end

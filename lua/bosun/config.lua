@@ -93,7 +93,15 @@ local function roots(v)
 end
 
 local preset =
-  { command = 'string', args = strings, env = env, install = 'string', unsaved = unsaved, roots = roots }
+  {
+    command = 'string',
+    args = strings,
+    env = env,
+    install = 'string',
+    unsaved = unsaved,
+    roots = roots,
+    commands = one_of('ask', 'agent'),
+  }
 
 local schema = {
   agents = function(v, where)

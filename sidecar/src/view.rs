@@ -78,9 +78,11 @@ impl View {
         self.shows.get(session)?.entry_at(line)
     }
 
-    /// Folds or unfolds an entry.
-    pub fn toggle(&mut self, session: &SessionKey, entry: EntryId) {
-        if let Some(show) = self.shows.get_mut(session) {
+    /// Folds or unfolds the entry at a zero-based line of the buf.
+    pub fn toggle(&mut self, session: &SessionKey, line: usize) {
+        if let Some(show) = self.shows.get_mut(session)
+            && let Some(entry) = show.entry_at(line)
+        {
             show.toggle(entry);
         }
     }

@@ -68,7 +68,14 @@ impl<'a> Hand<'a> {
         self.editor.await_pending(0);
     }
 
-    fn send(&mut self, method: &str, params: Value) {
+    /// Asks anything, and waits for the answer.
+    pub fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        self.send(method, params);
+        self.outcome()
+    }
+
+    /// Asks anything, and does not wait.
+    pub fn send(&mut self, method: &str, params: Value) {
         self.asked += 1;
         self.relay.send(method, params);
     }

@@ -55,9 +55,7 @@ impl App {
                 if let Some(Body::Terminal(card)) = body {
                     return vec![Effect::Nvim(NvimCmd::TerminalShow { terminal: card.terminal })];
                 }
-                if let Some(id) = entry {
-                    self.view.toggle(&session, id);
-                }
+                self.view.toggle(&session, line);
                 Vec::new()
             }
         }

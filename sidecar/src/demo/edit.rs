@@ -127,7 +127,7 @@ impl Turn {
         self.plan(&STEPS, 3)
     }
 
-    fn tool(&self, what: &str) -> String {
+    pub(super) fn tool(&self, what: &str) -> String {
         format!("{what}-{}", self.number())
     }
 

@@ -328,6 +328,7 @@ fn line(entry: &Entry) -> String {
         Body::Question(q) => {
             format!("question {} {:?}: {}", q.id.0, q.title, q.outcome.as_deref().unwrap_or("?"))
         }
+        Body::Terminal(card) => format!("terminal {:?} {:?} {:?}", card.line, card.lines, card.end),
         Body::Notice { level, text } => format!("{level} {text:?}"),
         Body::Note { kind, text, .. } => format!("{kind} {text:?}"),
         Body::Unknown { kind, .. } => format!("unknown {kind}"),

@@ -8,6 +8,7 @@
 
 pub mod feed;
 pub mod lf;
+pub mod line;
 pub mod plain;
 pub mod store;
 pub mod tail;
@@ -311,7 +312,7 @@ impl Workspace {
         let mut out = match self.terminal_of(session, name) {
             Ok((id, t)) => {
                 t.released = true;
-                if t.closed { Vec::new() } else { vec![Effect::Pty(id, PtyCmd::Forget)] }
+                vec![Effect::Pty(id, PtyCmd::Forget)]
             }
             Err(error) => return vec![Effect::Answer(reply, Err(error))],
         };
@@ -368,7 +369,7 @@ impl Workspace {
     pub(super) fn terminals_orphaned(&mut self, session: &SessionKey, out: &mut Vec<Effect>) {
         for (id, t) in self.terminals.all.iter_mut().filter(|(_, t)| t.session == *session) {
             t.released = true;
-            if !t.closed && !matches!(t.stage, Stage::Asked(_)) {
+            if !matches!(t.stage, Stage::Asked(_)) {
                 out.push(Effect::Pty(*id, PtyCmd::Forget));
             }
         }

@@ -14,6 +14,7 @@ fn desk() -> Desk {
         ask_outside: true,
         always_ask: Vec::new(),
         ask_read: vec![".env".into()],
+        ask_commands: true,
     };
     for folder in ["/p", "/ref"] {
         d.files.insert(folder.into(), Err(DiskError::IsDir));

@@ -1,0 +1,209 @@
+//! Commands that agents run in the editor's terminals: approval, text and status for the agent, and what a person sees.
+
+use std::time::Duration;
+
+use bosun_tests::steps::*;
+use bosun_tests::{Editor, Hand, Setup};
+use serde_json::{Value, json};
+
+/// Asks for a command, allows it, and gives the terminal's name.
+fn run(hand: &mut Hand<'_>, params: Value) -> Value {
+    hand.send("terminal/create", params);
+    let made = hand.outcome_after("allow_once").expect("it runs");
+    json!({"terminalId": made["terminalId"]})
+}
+
+fn started(init: &str) -> Editor {
+    let editor = Setup::new().init(init).file("a.txt", "one\n").start();
+    editor.edit("a.txt");
+    editor
+}
+
+fn unasked(editor: &Editor) -> Hand<'_> {
+    Hand::start_with(editor, json!({"commands": "agent"}), &[])
+}
+
+fn terminals(editor: &Editor) -> Vec<Value> {
+    editor.lua("return require('bosun.state').terminals", &[]).as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_command_is_asked_about_and_its_text_and_status_are_exact() {
+    let editor = started("");
+    let mut hand = Hand::start(&editor);
+    hand.send("terminal/create", json!({"command": "printf 'a\\033[31mb\\033[0m\\n50%%\\r100%%\\n'; exit 3"}));
+    let question = hand.question();
+    assert!(question["title"].as_str().is_some_and(|t| t.starts_with("run printf")), "{question}");
+    assert!(question["body"].to_string().contains("exit 3"), "the whole line: {question}");
+    editor.answer(&question, "allow_once");
+    let made = hand.outcome().expect("it runs");
+    let about = json!({"terminalId": made["terminalId"]});
+    assert_eq!(
+        hand.call("terminal/wait_for_exit", about.clone()),
+        Ok(json!({"exitCode": 3, "signal": null}))
+    );
+    let output = hand.call("terminal/output", about.clone()).expect("its text");
+    assert_eq!(
+        output,
+        json!({"output": "ab\n100%\n", "truncated": false, "exitStatus": {"exitCode": 3, "signal": null}})
+    );
+    assert_eq!(hand.call("terminal/kill", about.clone()), Ok(json!({})), "what has ended can be killed");
+    assert_eq!(hand.call("terminal/release", about.clone()), Ok(json!({})));
+    let error = hand.call("terminal/output", about).expect_err("it is released");
+    assert_eq!(error["code"], -32002, "{error}");
+    let transcript = editor.transcript(&hand.session);
+    assert!(transcript.contains("exit 3") && transcript.contains("100%"), "{transcript}");
+    hand.end();
+}
+
+#[test]
+fn a_command_that_is_refused_does_not_run_and_neither_does_one_whose_turn_is_cancelled() {
+    let editor = started("");
+    let mut hand = Hand::start(&editor);
+    hand.send("terminal/create", json!({"command": "touch ran"}));
+    let error = hand.outcome_after("reject_once").expect_err("it is refused");
+    assert!(error["message"].as_str().is_some_and(|m| m.contains("rejected")), "{error}");
+    hand.send("terminal/create", json!({"command": "touch ran"}));
+    hand.question();
+    editor.cancel(&hand.session);
+    let error = hand.outcome().expect_err("it is withdrawn");
+    assert_eq!(error["code"], -32800, "{error}");
+    assert!(!editor.path("ran").exists());
+    hand.end_as("cancelled");
+}
+
+#[test]
+fn a_permission_covers_the_very_command_it_was_for_and_only_once() {
+    let editor = started("");
+    let mut hand = Hand::start(&editor);
+    let tool = json!({"toolCallId": "c1", "title": "`echo hi`", "kind": "execute", "rawInput": {"command": "echo hi"}});
+    hand.send("session/request_permission", json!({"toolCall": tool, "options": allow_or_reject()}));
+    assert!(hand.outcome_after("allow_once").is_ok());
+    hand.send("terminal/create", json!({"command": "echo hi"}));
+    assert!(hand.outcome_unasked().is_ok());
+    hand.send("terminal/create", json!({"command": "echo hi"}));
+    assert!(hand.outcome_after("reject_once").is_err(), "asked about the second time");
+    hand.send("terminal/create", json!({"command": "echo hi; rm -rf x"}));
+    assert!(hand.outcome_after("reject_once").is_err(), "another command");
+    hand.end();
+}
+
+#[test]
+fn where_a_command_runs_is_the_sessions_folder_and_another_is_asked_about() {
+    let editor = started("");
+    std::fs::create_dir(editor.path("sub")).expect("a folder");
+    let mut hand = unasked(&editor);
+    let mut pwd = |params: Value, asked: bool| {
+        hand.send("terminal/create", params);
+        let made = if asked { hand.outcome_after("allow_once") } else { hand.outcome_unasked() };
+        let about = json!({"terminalId": made.expect("it runs")["terminalId"]});
+        hand.call("terminal/wait_for_exit", about.clone()).expect("it ends");
+        let output = hand.call("terminal/output", about).expect("its text");
+        output["output"].as_str().unwrap_or_default().trim_end().to_owned()
+    };
+    let project = editor.path("").canonicalize().expect("a folder");
+    assert_eq!(pwd(json!({"command": "pwd"}), false), project.to_string_lossy());
+    let sub = editor.path("sub").canonicalize().expect("a folder");
+    assert_eq!(pwd(json!({"command": "pwd", "cwd": sub}), false), sub.to_string_lossy());
+    assert_eq!(pwd(json!({"command": "pwd", "cwd": "/"}), true), "/");
+    assert_eq!(pwd(json!({"command": "echo", "args": ["$HOME", "a b"]}), false), "$HOME a b");
+    let env = json!([{"name": "FOO", "value": "bar"}]);
+    assert_eq!(pwd(json!({"command": "echo $FOO $PAGER", "env": env}), false), "bar cat");
+    hand.end();
+}
+
+// B113
+#[test]
+fn a_flood_that_is_killed_ends_at_once_with_its_text_and_a_wait_is_answered() {
+    let editor = started("");
+    let story = [
+        auto(),
+        prompt(),
+        request("c", "terminal/create", json!({"command": "yes", "outputByteLimit": 1000})),
+        json!({"wait_reply": "c", "save": {"T": "/result/terminalId"}}),
+        request("w", "terminal/wait_for_exit", json!({"terminalId": "$T"})),
+        request("k", "terminal/kill", json!({"terminalId": "$T"})),
+        answered_with("k", json!({"result": {}})),
+        answered("w"),
+        request("o", "terminal/output", json!({"terminalId": "$T"})),
+        answered_with("o", json!({"result": {"truncated": true}})),
+        request("r", "terminal/release", json!({"terminalId": "$T"})),
+        answered("r"),
+        end_turn(),
+    ];
+    let agent = editor.script_with(&story, json!({"commands": "agent"}));
+    editor.ask("go");
+    assert_eq!(editor.turn_end(1), "end_turn");
+    let record = agent.read();
+    let status = &record.replies(&json!("w"))[0]["result"];
+    assert_eq!(status["exitCode"].as_u64().map(|code| code > 128), Some(true), "{status}");
+    let took = record.reply_took(&json!("k")).expect("it was answered");
+    assert!(took < 400.0, "{took} ms");
+    record.assert_sound();
+}
+
+#[test]
+fn a_person_opens_it_types_into_it_and_stops_it() {
+    let editor = started("");
+    let mut hand = unasked(&editor);
+    hand.send("terminal/create", json!({"command": "read name; echo \"hello $name\"; sleep 100"}));
+    let made = hand.outcome_unasked().expect("it runs");
+    let about = json!({"terminalId": made["terminalId"]});
+    editor.eventually("the list", || terminals(&editor).len() == 1);
+    editor.exec("Bosun terminals 1");
+    editor.eventually("the view", || editor.screen().contains("read name"));
+    editor.input("iworld<CR>");
+    editor.eventually("what it says", || editor.screen().contains("hello world"));
+    editor.input("<C-\\><C-n><C-c>");
+    let status = hand.call("terminal/wait_for_exit", about.clone()).expect("it ends");
+    assert!(status["exitCode"].as_u64() > Some(128), "{status}");
+    let output = hand.call("terminal/output", about).expect("its text");
+    let text = output["output"].as_str().unwrap_or_default();
+    assert!(text.contains("hello world") && text.contains("stopped by the user"), "{text}");
+    editor.eventually("how it ended", || terminals(&editor)[0]["state"] == "exited");
+    hand.end();
+}
+
+// B118
+#[test]
+fn two_hundred_terminals_that_nobody_releases_leave_nothing_behind() {
+    let editor = started("");
+    let mut hand = unasked(&editor);
+    let sidecar = editor.sidecar().pid;
+    let count = |what: &str| std::fs::read_dir(format!("/proc/{sidecar}/{what}")).expect("the sidecar").count();
+    let bufs = || editor.lua("return #vim.api.nvim_list_bufs()", &[]);
+    let (before, bufs_before) = (count("fd"), bufs());
+    for n in 0..200 {
+        hand.send("terminal/create", json!({"command": format!("echo {n}")}));
+        let made = hand.outcome().expect("it runs");
+        let about = json!({"terminalId": made["terminalId"]});
+        assert!(hand.call("terminal/wait_for_exit", about).is_ok());
+    }
+    let session = hand.session.clone();
+    hand.end();
+    editor.lua("require('bosun').close({ session = ... })", &[json!(session)]);
+    editor.eventually("the descriptors are given back", || count("fd") <= before);
+    editor.eventually("no terminal is left", || terminals(&editor).is_empty());
+    assert!(bufs().as_i64() <= bufs_before.as_i64());
+}
+
+#[test]
+fn neovim_leaves_while_a_command_runs_and_nothing_stays() {
+    let mut editor = started("");
+    let marker = editor.aside("alive");
+    let line = format!("setsid sleep 1000 & echo $! > {0}.tmp; mv {0}.tmp {0}; sleep 1000", marker.display());
+    {
+        let mut hand = unasked(&editor);
+        hand.send("terminal/create", json!({"command": line}));
+        assert!(hand.outcome().is_ok());
+        editor.eventually("it runs", || marker.exists());
+    }
+    let pid = std::fs::read_to_string(&marker).expect("a pid").trim().to_owned();
+    editor.input(":qa!<CR>");
+    assert!(editor.ended(Duration::from_secs(5)));
+    let end = std::time::Instant::now() + Duration::from_secs(3);
+    while std::path::Path::new(&format!("/proc/{pid}")).exists() {
+        assert!(std::time::Instant::now() < end, "process {pid} lives");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
