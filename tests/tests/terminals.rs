@@ -6,13 +6,6 @@ use bosun_tests::steps::*;
 use bosun_tests::{Editor, Hand, Setup};
 use serde_json::{Value, json};
 
-/// Asks for a command, allows it, and gives the terminal's name.
-fn run(hand: &mut Hand<'_>, params: Value) -> Value {
-    hand.send("terminal/create", params);
-    let made = hand.outcome_after("allow_once").expect("it runs");
-    json!({"terminalId": made["terminalId"]})
-}
-
 fn started(init: &str) -> Editor {
     let editor = Setup::new().init(init).file("a.txt", "one\n").start();
     editor.edit("a.txt");
@@ -51,8 +44,12 @@ fn a_command_is_asked_about_and_its_text_and_status_are_exact() {
     assert_eq!(hand.call("terminal/release", about.clone()), Ok(json!({})));
     let error = hand.call("terminal/output", about).expect_err("it is released");
     assert_eq!(error["code"], -32002, "{error}");
-    let transcript = editor.transcript(&hand.session);
-    assert!(transcript.contains("exit 3") && transcript.contains("100%"), "{transcript}");
+    editor.exec("Bosun open");
+    let session = hand.session.clone();
+    editor.eventually("its card", || {
+        let transcript = editor.transcript(&session);
+        transcript.contains("exit 3 after 0 s") && transcript.contains("100%")
+    });
     hand.end();
 }
 
@@ -114,32 +111,49 @@ fn where_a_command_runs_is_the_sessions_folder_and_another_is_asked_about() {
 
 // B113
 #[test]
-fn a_flood_that_is_killed_ends_at_once_with_its_text_and_a_wait_is_answered() {
+fn a_flood_that_is_killed_ends_at_once_and_its_text_stays() {
+    let editor = started("");
+    let mut hand = unasked(&editor);
+    hand.send("terminal/create", json!({"command": "setsid sleep 1000 & yes", "outputByteLimit": 1000}));
+    let made = hand.outcome_unasked().expect("it runs");
+    let about = json!({"terminalId": made["terminalId"]});
+    editor.eventually("a flood", || {
+        let output = hand.call("terminal/output", about.clone()).expect("its text");
+        output["truncated"] == true
+    });
+    assert_eq!(hand.call("terminal/kill", about.clone()), Ok(json!({})));
+    let took = hand.took_ms();
+    assert!(took < 200.0, "{took} ms");
+    let marked = editor.processes().into_iter().filter(|p| p.command.join(" ").contains("sleep 1000")).count();
+    assert_eq!(marked, 0, "a descendant is left");
+    let output = hand.call("terminal/output", about.clone()).expect("its text");
+    assert_eq!(output["output"].as_str().map(|text| (text.len(), text.starts_with("y\ny\n"))), Some((1000, true)));
+    assert!(output["exitStatus"]["exitCode"].as_u64() > Some(128), "{}", output["exitStatus"]);
+    assert_eq!(hand.call("terminal/release", about), Ok(json!({})));
+    hand.end();
+}
+
+// B110
+#[test]
+fn a_release_ends_the_command_and_answers_who_waits_for_it() {
     let editor = started("");
     let story = [
         auto(),
         prompt(),
-        request("c", "terminal/create", json!({"command": "yes", "outputByteLimit": 1000})),
+        request("c", "terminal/create", json!({"command": "sleep 1000"})),
         json!({"wait_reply": "c", "save": {"T": "/result/terminalId"}}),
-        request("w", "terminal/wait_for_exit", json!({"terminalId": "$T"})),
-        request("k", "terminal/kill", json!({"terminalId": "$T"})),
-        answered_with("k", json!({"result": {}})),
-        answered("w"),
-        request("o", "terminal/output", json!({"terminalId": "$T"})),
-        answered_with("o", json!({"result": {"truncated": true}})),
+        request("w1", "terminal/wait_for_exit", json!({"terminalId": "$T"})),
+        request("w2", "terminal/wait_for_exit", json!({"terminalId": "$T"})),
         request("r", "terminal/release", json!({"terminalId": "$T"})),
         answered("r"),
+        answered_with("w1", json!({"result": {"exitCode": 143, "signal": "SIGTERM"}})),
+        answered_with("w2", json!({"result": {"exitCode": 143, "signal": "SIGTERM"}})),
         end_turn(),
     ];
     let agent = editor.script_with(&story, json!({"commands": "agent"}));
     editor.ask("go");
     assert_eq!(editor.turn_end(1), "end_turn");
-    let record = agent.read();
-    let status = &record.replies(&json!("w"))[0]["result"];
-    assert_eq!(status["exitCode"].as_u64().map(|code| code > 128), Some(true), "{status}");
-    let took = record.reply_took(&json!("k")).expect("it was answered");
-    assert!(took < 400.0, "{took} ms");
-    record.assert_sound();
+    agent.read().assert_sound();
 }
 
 #[test]

@@ -72,10 +72,11 @@ impl Sessions {
 
 /// The commands that a person sees when they allow this card.
 pub(super) fn shown(call: &ToolCall) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     let mut add = |text: &str| {
         let text = text.trim();
-        if !text.is_empty() {
+        // Allowed once is allowed once, however often it is named.
+        if !text.is_empty() && !lines.iter().any(|line| line == text) {
             lines.push(text.to_owned());
         }
     };
