@@ -237,6 +237,32 @@ pub struct Command {
     pub hint: Option<String>,
 }
 
+/// What an agent says of a terminal that it runs itself and that the host only shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentTerminal {
+    /// Its name for the agent.
+    pub terminal: String,
+    /// The command, or what the tool call says it is.
+    pub title: Option<String>,
+    /// Where it runs.
+    pub cwd: Option<PathBuf>,
+    /// What happened.
+    pub part: TerminalPart,
+}
+
+/// See [`AgentTerminal`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TerminalPart {
+    /// It is there.
+    Info,
+    /// Output: all of it so far, or the next piece.
+    Output(String),
+    /// The next piece of output.
+    Delta(String),
+    /// It ended.
+    Exit(CommandEnd),
+}
+
 /// `session/update` of any protocol version, lifted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Update {
@@ -246,6 +272,8 @@ pub enum Update {
     ToolCall(ToolPatch),
     /// `tool_call_update`: patches, creates when unknown.
     ToolCallUpdate(ToolPatch),
+    /// A terminal that the agent runs itself.
+    Terminal(AgentTerminal),
     /// Replaces the plan with that id (`None` is version 1's only plan).
     Plan { id: Option<String>, body: PlanBody },
     /// Removes the plan with that id.

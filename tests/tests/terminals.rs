@@ -221,3 +221,59 @@ fn neovim_leaves_while_a_command_runs_and_nothing_stays() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+// B111
+#[test]
+fn a_command_that_the_agent_runs_itself_is_shown_in_whatever_order_its_parts_come() {
+    let editor = started("");
+    let part = |meta: Value| {
+        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "x", "title": "make all", "_meta": meta}))
+    };
+    let story = [
+        auto(),
+        prompt(),
+        part(json!({"terminal_output_delta": {"terminal_id": "exec-1", "data": "one\n"}})),
+        part(json!({"terminal_info": {"terminal_id": "exec-1", "cwd": "/"}})),
+        part(json!({"terminal_output": {"terminal_id": "exec-1", "data": "one\ntwo\n"}})),
+        part(json!({"terminal_exit": {"terminal_id": "exec-1", "exit_code": 2, "signal": null}})),
+        part(json!({"terminal_output_delta": {"terminal_id": "exec-1", "data": "late\n"}})),
+        end_turn(),
+    ];
+    editor.script(&story);
+    let session = editor.ask("go");
+    assert_eq!(editor.turn_end(1), "end_turn");
+    let shown = terminals(&editor);
+    assert_eq!((shown.len(), &shown[0]["agent_only"], &shown[0]["code"]), (1, &json!(true), &json!(2)));
+    editor.exec("Bosun open");
+    editor.eventually("its card", || {
+        let text = editor.transcript(&session);
+        text.contains("$ make all (exit 2") && text.contains("  one\n  two\n  late")
+    });
+    // <CR> on the card opens it.
+    editor.input("<Esc><C-w>k");
+    editor.eventually("the transcript", || editor.lua("return vim.bo.filetype", &[]) == "bosun");
+    editor.exec("call search('make all (exit')");
+    editor.input("<CR>");
+    editor.eventually("the view", || editor.lua("return vim.bo.buftype", &[]) == "terminal");
+    editor.eventually("its text, each line from the left on", || {
+        let screen = editor.screen();
+        ["one", "two", "late"].iter().all(|text| screen.lines().any(|line| line.starts_with(text)))
+    });
+}
+
+// B112
+#[test]
+fn a_commit_in_a_terminal_opens_its_message_in_this_neovim() {
+    let editor = started("");
+    let mut hand = unasked(&editor);
+    let line = "git init -q . && git add a.txt && git -c user.name=x -c user.email=x@y commit; git log --format=%s";
+    hand.send("terminal/create", json!({"command": line}));
+    let about = json!({"terminalId": hand.outcome_unasked().expect("it runs")["terminalId"]});
+    editor.eventually("the message", || editor.lua("return vim.bo.filetype", &[]) == "gitcommit");
+    editor.input("iThe subject<Esc>:wq<CR>");
+    let status = hand.call("terminal/wait_for_exit", about.clone()).expect("it ends");
+    assert_eq!(status["exitCode"], 0);
+    let output = hand.call("terminal/output", about).expect("its text");
+    assert!(output["output"].as_str().is_some_and(|text| text.ends_with("The subject\n")), "{output}");
+    hand.end();
+}

@@ -57,7 +57,11 @@ fn lift(body: &Value) -> Vec<Update> {
     };
     let known = match role {
         Some(role) => chunks(role, body),
-        None => known(&kind, body).map(|update| vec![update]),
+        None => known(&kind, body).map(|update| {
+            let mut updates = vec![update];
+            updates.extend(agent_terminals(body).into_iter().map(Update::Terminal));
+            updates
+        }),
     };
     known.unwrap_or_else(|| vec![Update::Unknown { kind, raw: raw(body) }])
 }
@@ -81,6 +85,32 @@ fn any_block(value: &Value) -> Content {
         kind: text(value, "type").unwrap_or_else(|| "unknown".to_owned()),
         raw: raw(value),
     })
+}
+
+/// What stands beside a tool call about terminals that the agent runs itself.
+fn agent_terminals(body: &Value) -> Vec<AgentTerminal> {
+    let Some(meta) = present(body, "_meta") else { return Vec::new() };
+    let command = present(body, "rawInput").and_then(|input| match present(input, "command")? {
+        Value::Array(words) => words.last().and_then(Value::as_str).map(str::to_owned),
+        _ => text(input, "command"),
+    });
+    let title = command.or_else(|| text(body, "title"));
+    let part = |key: &str| {
+        let of = present(meta, key)?;
+        let part = match key {
+            "terminal_info" => TerminalPart::Info,
+            "terminal_output" => TerminalPart::Output(text(of, "data")?),
+            "terminal_output_delta" => TerminalPart::Delta(text(of, "data")?),
+            _ => TerminalPart::Exit(CommandEnd {
+                code: count(of, "exit_code").and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
+                signal: text(of, "signal"),
+            }),
+        };
+        let cwd = text(of, "cwd").map(Into::into);
+        Some(AgentTerminal { terminal: text(of, "terminal_id")?, title: title.clone(), cwd, part })
+    };
+    let keys = ["terminal_info", "terminal_output", "terminal_output_delta", "terminal_exit"];
+    keys.into_iter().filter_map(part).collect()
 }
 
 fn known(kind: &str, body: &Value) -> Option<Update> {

@@ -17,6 +17,12 @@ impl App {
             AgentEvent::Started { pgid } => self.sessions.started(agent, pgid),
             AgentEvent::Initialized(info) => self.sessions.initialized(agent, *info),
             AgentEvent::Reply { call, result } => self.sessions.reply(agent, call, result, now),
+            AgentEvent::Update { session, update: Update::Terminal(terminal) } => {
+                match self.sessions.session_for(agent, &session).cloned() {
+                    Some(key) => self.workspace.agent_terminal(&key, terminal, now),
+                    None => Vec::new(),
+                }
+            }
             AgentEvent::Update { session, update } => {
                 if let Update::ToolCall(patch) | Update::ToolCallUpdate(patch) = &update {
                     self.names(agent, &session, patch);

@@ -25,6 +25,7 @@ use crate::reply::{Reply, WireId};
 use crate::workspace::roots::Judgement;
 use crate::workspace::{Op, Workspace, refusal};
 use feed::Feed;
+use lf::Crlf;
 use store::Store;
 use tail::Tail;
 
@@ -36,6 +37,8 @@ pub const LIMIT_CAP: usize = 16 << 20;
 const TAIL: usize = 256 << 10;
 /// Terminals of one session that are kept; the oldest that ended go first.
 pub const KEPT: usize = 256;
+/// Bytes of an agent's own output that are compared with what it says again.
+const SEEN: usize = 1 << 20;
 /// Lines on the card in the transcript.
 const CARD_LINES: usize = 6;
 /// Between two changes of a card whose command writes.
@@ -93,8 +96,8 @@ struct Terminal {
     released: bool,
     /// A person stopped it.
     stopped: bool,
-    /// Nothing can come any more.
-    closed: bool,
+    /// The agent runs it itself; it is only shown.
+    shown: Option<Shown>,
     started: Millis,
     /// After the start.
     took: Millis,
@@ -115,12 +118,27 @@ impl Terminal {
         matches!(self.stage, Stage::Running)
     }
 
+    /// It runs, and we run it.
+    fn is_ours(&self) -> bool {
+        self.runs() && self.shown.is_none()
+    }
+
     fn end(&self) -> Option<&CommandEnd> {
         match &self.stage {
             Stage::Ended(end) => Some(end),
             _ => None,
         }
     }
+}
+
+/// A terminal that the agent runs itself.
+#[derive(Debug)]
+struct Shown {
+    /// Its name for the agent.
+    name: String,
+    crlf: Crlf,
+    /// Output so far, as long as it is not longer than [`SEEN`]: some agents say all of it again.
+    seen: String,
 }
 
 /// All terminals; see the module.
@@ -177,27 +195,8 @@ impl Workspace {
             rows: 24,
             cols: 80,
         };
-        self.terminals.all.insert(
-            id,
-            Terminal {
-                session: session.clone(),
-                run,
-                line,
-                stage: Stage::Asked(reply),
-                released: false,
-                stopped: false,
-                closed: false,
-                started: now,
-                took: 0,
-                store: Store::new(limit),
-                tail: Tail::new(TAIL),
-                feed: Feed::default(),
-                waiters: Vec::new(),
-                killers: Vec::new(),
-                stale: false,
-                card_due: 0,
-            },
-        );
+        let t = Terminal::new(session.clone(), run, line, Stage::Asked(reply), limit, now);
+        self.terminals.all.insert(id, t);
         if cwd == root {
             self.terminal_ask(id, None, &mut out);
         } else {
@@ -242,10 +241,12 @@ impl Workspace {
         let Stage::Asked(reply) = std::mem::replace(&mut t.stage, Stage::Running) else { return out };
         let error = match verdict {
             CommandVerdict::Run => {
-                (t.started, t.stale) = (now, true);
+                t.started = now;
                 self.terminals.changed = true;
                 out.push(Effect::Pty(id, PtyCmd::Run(Box::new(t.run.clone()))));
                 out.push(Effect::Answer(reply, Ok(json!({ "terminalId": wire(id) }).to_string().into())));
+                // At once, so that it stands where the command began.
+                out.push(t.as_card(id));
                 out.push(told(id, t));
                 return out;
             }
@@ -262,7 +263,7 @@ impl Workspace {
     fn terminal_of(&mut self, session: &SessionKey, name: &str) -> Result<(TerminalId, &mut Terminal), RpcError> {
         let id = name.strip_prefix("term-").and_then(|n| n.parse().ok()).map(TerminalId);
         let found = id.and_then(|id| Some((id, self.terminals.all.get_mut(&id)?)));
-        found.filter(|(_, t)| t.session == *session && !t.released && !matches!(t.stage, Stage::Asked(_))).ok_or_else(
+        found.filter(|(_, t)| t.session == *session && !t.released && t.shown.is_none() && !matches!(t.stage, Stage::Asked(_))).ok_or_else(
             || RpcError::new(RpcError::NOT_FOUND, format!("no such terminal (any more): {name}")),
         )
     }
@@ -346,8 +347,61 @@ impl Workspace {
                 let session = t.session.clone();
                 self.terminals_bound(&session);
             }
-            PtyEvent::Closed => t.closed = true,
+            PtyEvent::Closed => {}
         }
+        out
+    }
+
+    /// The agent says something of a terminal that it runs itself; in any order.
+    pub fn agent_terminal(&mut self, session: &SessionKey, said: AgentTerminal, now: Millis) -> Vec<Effect> {
+        let named = |t: &Terminal| t.shown.as_ref().is_some_and(|shown| shown.name == said.terminal);
+        let known = self.terminals.all.iter().find(|(_, t)| t.session == *session && named(t)).map(|(id, _)| *id);
+        let mut out = Vec::new();
+        let id = known.unwrap_or_else(|| {
+            self.terminals.last += 1;
+            let id = TerminalId(self.terminals.last);
+            let cwd = said.cwd.clone().or_else(|| self.roots.of(session).first().map(|p| p.to_path_buf()));
+            let line = said.title.clone().unwrap_or_else(|| said.terminal.clone());
+            let run = PtyRun {
+                command: line.clone(),
+                args: Vec::new(),
+                env: Vec::new(),
+                cwd: cwd.unwrap_or_default(),
+                rows: 24,
+                cols: 80,
+            };
+            let shown = Shown { name: said.terminal.clone(), crlf: Crlf::default(), seen: String::new() };
+            let t = Terminal::new(session.clone(), run, line, Stage::Running, LIMIT, now);
+            self.terminals.all.insert(id, Terminal { shown: Some(shown), released: true, ..t });
+            self.terminals.changed = true;
+            id
+        });
+        let Some(t) = self.terminals.all.get_mut(&id) else { return out };
+        if known.is_none() {
+            out.push(t.as_card(id));
+            out.push(told(id, t));
+        } else if let Some(title) = said.title.filter(|_| t.line == said.terminal) {
+            // It was spoken of before it was said what it is.
+            (t.line, t.stale) = (title, true);
+            self.terminals.changed = true;
+        }
+        match said.part {
+            TerminalPart::Info => {}
+            TerminalPart::Output(all) => match t.shown.as_ref().and_then(|shown| all.strip_prefix(&*shown.seen)) {
+                Some(new) => t.said(new),
+                None => t.said(&all),
+            },
+            TerminalPart::Delta(new) => t.said(&new),
+            TerminalPart::Exit(end) => {
+                if t.runs() {
+                    t.took = now.saturating_sub(t.started);
+                }
+                (t.stage, t.stale, t.card_due) = (Stage::Ended(end), true, 0);
+                self.terminals.changed = true;
+                out.push(told(id, t));
+            }
+        }
+        self.terminals_bound(session);
         out
     }
 
@@ -369,8 +423,15 @@ impl Workspace {
     pub(super) fn terminals_orphaned(&mut self, session: &SessionKey, out: &mut Vec<Effect>) {
         for (id, t) in self.terminals.all.iter_mut().filter(|(_, t)| t.session == *session) {
             t.released = true;
-            if !matches!(t.stage, Stage::Asked(_)) {
-                out.push(Effect::Pty(*id, PtyCmd::Forget));
+            match &t.stage {
+                Stage::Asked(_) => {}
+                Stage::Running if t.shown.is_some() => {
+                    let signal = Some("its agent ended".to_owned());
+                    (t.stage, t.stale) = (Stage::Ended(CommandEnd { code: 1, signal }), true);
+                    self.terminals.changed = true;
+                }
+                _ if t.shown.is_some() => {}
+                _ => out.push(Effect::Pty(*id, PtyCmd::Forget)),
             }
         }
     }
@@ -397,7 +458,7 @@ impl Workspace {
             self.terminals.all.iter().filter(|(_, t)| t.session == *session).map(|(id, _)| *id).collect();
         let mut over = of.len().saturating_sub(KEPT);
         for id in of {
-            let goes = |t: &Terminal| t.end().is_some() && t.closed && t.released && !t.feed.is_shown();
+            let goes = |t: &Terminal| t.end().is_some() && t.released && !t.feed.is_shown();
             if over > 0 && self.terminals.all.get(&id).is_some_and(goes) {
                 self.terminals.all.remove(&id);
                 self.terminals.changed = true;
@@ -414,7 +475,7 @@ impl Workspace {
             (false, _) => t.feed.hide(),
             _ => {}
         }
-        let resizes = shown && t.runs() && (t.run.rows, t.run.cols) != (rows, cols) && rows > 0 && cols > 0;
+        let resizes = shown && t.is_ours() && (t.run.rows, t.run.cols) != (rows, cols) && rows > 0 && cols > 0;
         if !resizes {
             return Vec::new();
         }
@@ -431,13 +492,13 @@ impl Workspace {
 
     /// A person typed into it.
     pub fn terminal_input(&self, id: TerminalId, data: Vec<u8>) -> Vec<Effect> {
-        let runs = self.terminals.all.get(&id).is_some_and(Terminal::runs);
+        let runs = self.terminals.all.get(&id).is_some_and(Terminal::is_ours);
         if runs { vec![Effect::Pty(id, PtyCmd::Input(data))] } else { Vec::new() }
     }
 
     /// A person stops it, by a key or by wiping its buffer.
     pub fn terminal_stop(&mut self, id: TerminalId) -> Vec<Effect> {
-        let Some(t) = self.terminals.all.get_mut(&id).filter(|t| t.runs()) else { return Vec::new() };
+        let Some(t) = self.terminals.all.get_mut(&id).filter(|t| t.is_ours()) else { return Vec::new() };
         t.stopped = true;
         vec![Effect::Pty(id, PtyCmd::Kill)]
     }
@@ -454,7 +515,7 @@ impl Workspace {
             }
             if t.stale && t.card_due <= now {
                 (t.stale, t.card_due) = (false, now + CARD_PAUSE);
-                out.push(Effect::Card { session: t.session.clone(), card: t.card(*id) });
+                out.push(t.as_card(*id));
             }
         }
         out
@@ -468,6 +529,37 @@ impl Workspace {
 }
 
 impl Terminal {
+    fn new(session: SessionKey, run: PtyRun, line: String, stage: Stage, limit: usize, now: Millis) -> Self {
+        Self {
+            session,
+            run,
+            line,
+            stage,
+            released: false,
+            stopped: false,
+            shown: None,
+            started: now,
+            took: 0,
+            store: Store::new(limit),
+            tail: Tail::new(TAIL),
+            feed: Feed::default(),
+            waiters: Vec::new(),
+            killers: Vec::new(),
+            stale: false,
+            card_due: 0,
+        }
+    }
+
+    /// The agent's own command wrote this.
+    fn said(&mut self, text: &str) {
+        let Some(shown) = &mut self.shown else { return };
+        if shown.seen.len() + text.len() <= SEEN {
+            shown.seen.push_str(text);
+        }
+        let bytes = shown.crlf.convert(text.as_bytes());
+        self.wrote(&bytes);
+    }
+
     fn wrote(&mut self, bytes: &[u8]) {
         self.store.feed(bytes);
         let filtered = self.tail.push(bytes);
@@ -475,15 +567,16 @@ impl Terminal {
         self.stale = true;
     }
 
-    fn card(&self, id: TerminalId) -> TerminalCard {
-        TerminalCard {
+    fn as_card(&self, id: TerminalId) -> Effect {
+        let card = TerminalCard {
             terminal: id,
             line: self.line.clone(),
             lines: self.store.last_lines(CARD_LINES),
             end: self.end().cloned(),
             stopped: self.stopped,
             seconds: self.took / 1000,
-        }
+        };
+        Effect::Card { session: self.session.clone(), card }
     }
 }
 
@@ -504,7 +597,7 @@ impl Terminals {
                 end,
                 seconds: took / 1000,
                 bytes: t.store.total(),
-                agent_only: false,
+                agent_only: t.shown.is_some(),
             })
         };
         self.all.iter().filter_map(shown).collect()
