@@ -26,7 +26,7 @@ local defaults = {
   always_ask = {},
   -- Globs of files in the folders whose reads are asked about; {} for none.
   ask_read = { '.env', '.env.*', '*.pem', 'id_rsa*', 'id_ed25519*', '.netrc', '.npmrc' },
-  -- Commands that agents run in the editor's terminals: ask (unless a permission of the turn was for that very command),
+  -- Commands that agents run in the editor's terminals: ask (unless a permission of the turn was for that very one),
   -- agent (it asks by itself). Also in a preset.
   commands = 'ask',
   -- Seconds until a person is told that an agent does not start.
@@ -92,16 +92,15 @@ local function roots(v)
   end
 end
 
-local preset =
-  {
-    command = 'string',
-    args = strings,
-    env = env,
-    install = 'string',
-    unsaved = unsaved,
-    roots = roots,
-    commands = one_of('ask', 'agent'),
-  }
+local preset = {
+  command = 'string',
+  args = strings,
+  env = env,
+  install = 'string',
+  unsaved = unsaved,
+  roots = roots,
+  commands = one_of('ask', 'agent'),
+}
 
 local schema = {
   agents = function(v, where)

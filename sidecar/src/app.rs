@@ -10,7 +10,7 @@ mod announce;
 mod editor;
 mod prompts;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use announce::Announcements;
 use prompts::Held;
@@ -64,6 +64,11 @@ impl App {
             questions_due: 0,
             log_dir: hello.log_dir.clone(),
         }
+    }
+
+    /// The raw output of commands is kept in files of this folder.
+    pub fn spill_into(&mut self, folder: &Path) {
+        self.workspace.spill_into(folder);
     }
 
     /// Applies one event at `now` and appends what is to be done, in order.

@@ -10,6 +10,7 @@ mod form;
 mod place;
 mod read;
 mod resolve;
+pub mod spill;
 mod swap;
 mod watch;
 mod write;

@@ -42,6 +42,8 @@ pub enum Effect {
     PromptForgotten { session: SessionKey },
     /// Tell the PTY edge.
     Pty(TerminalId, PtyCmd),
+    /// Keep this raw output of a terminal.
+    Spill(TerminalId, Vec<u8>),
     /// Workspace to session room: may this command run? Decided with `Workspace::command_decided`.
     AskCommand(CommandAsk),
     /// Session room to workspace: what was decided about a command.
@@ -110,6 +112,8 @@ pub struct TerminalCard {
     pub stopped: bool,
     /// How long it ran, once it ended.
     pub seconds: u64,
+    /// Where more of its output is than the lines show.
+    pub log: Option<PathBuf>,
 }
 
 /// What queries see of a terminal.

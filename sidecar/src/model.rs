@@ -44,6 +44,13 @@ pub struct QuestionId(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TerminalId(pub u64);
 
+impl TerminalId {
+    /// Name of the file that keeps its raw output.
+    pub fn log_name(self) -> String {
+        format!("{}.log", self.0)
+    }
+}
+
 /// One read or write that the workspace carries through its stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OpId(pub u64);

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::Agents;
 use crate::app::App;
+use crate::disk::spill::Spill;
 use crate::disk::{Disk, Watch};
 use crate::effect::Effect;
 use crate::event::{Event, NvimEvent};
@@ -54,9 +55,11 @@ pub async fn serve() -> i32 {
         disk: Disk::new(lane.clone()),
         watch: Watch::start(lane),
         ptys: Ptys::new(pty_lane, guard, editor),
+        spill: Spill::new(&hello.log_dir),
         nvim,
     };
     let mut app = App::new(&hello);
+    app.spill_into(edges.spill.folder());
     let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
     let started = Instant::now();
     let now = || -> Millis { started.elapsed().as_millis() as Millis };
@@ -89,7 +92,9 @@ pub async fn serve() -> i32 {
             _ = terminated(&mut term) => break 'serving,
         }
         // Neither of the two may keep the other waiting for ever.
-        while ptys < PTY_BATCH && let Ok((terminal, event)) = pty_inbox.try_recv() {
+        while ptys < PTY_BATCH
+            && let Ok((terminal, event)) = pty_inbox.try_recv()
+        {
             batch.push(Event::Pty(terminal, event));
             ptys += 1;
         }
@@ -132,6 +137,7 @@ struct Edges {
     disk: Disk,
     watch: Watch,
     ptys: Ptys,
+    spill: Spill,
     nvim: Nvim,
 }
 
@@ -143,6 +149,7 @@ impl Edges {
             Effect::Disk(op, cmd) => self.disk.command(op, cmd),
             Effect::Answer(reply, result) => reply.send(result),
             Effect::Watch(wish) => self.watch.wish(wish),
+            Effect::Spill(terminal, bytes) => self.spill.push(terminal, bytes),
             Effect::Pty(terminal, cmd) => self.ptys.tell(terminal, cmd),
             Effect::Told { .. }
             | Effect::AskWrite(_)

@@ -101,7 +101,9 @@ fn poll() {
     const POLLS: u32 = 50;
     for n in 1..=POLLS {
         hand.call("terminal/output", about.clone()).expect("its text");
-        std::thread::sleep((begin + Duration::from_millis(100) * n).saturating_duration_since(Instant::now()));
+        std::thread::sleep(
+            (begin + Duration::from_millis(100) * n).saturating_duration_since(Instant::now()),
+        );
     }
     let took = begin.elapsed().as_secs_f64();
     let share = |now: u64, before: u64| (now - before) as f64 / 100.0 / took * 100.0;

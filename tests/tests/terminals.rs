@@ -24,7 +24,10 @@ fn terminals(editor: &Editor) -> Vec<Value> {
 fn a_command_is_asked_about_and_its_text_and_status_are_exact() {
     let editor = started("");
     let mut hand = Hand::start(&editor);
-    hand.send("terminal/create", json!({"command": "printf 'a\\033[31mb\\033[0m\\n50%%\\r100%%\\n'; exit 3"}));
+    hand.send(
+        "terminal/create",
+        json!({"command": "printf 'a\\033[31mb\\033[0m\\n50%%\\r100%%\\n'; exit 3"}),
+    );
     let question = hand.question();
     assert!(question["title"].as_str().is_some_and(|t| t.starts_with("run printf")), "{question}");
     assert!(question["body"].to_string().contains("exit 3"), "the whole line: {question}");
@@ -124,10 +127,14 @@ fn a_flood_that_is_killed_ends_at_once_and_its_text_stays() {
     assert_eq!(hand.call("terminal/kill", about.clone()), Ok(json!({})));
     let took = hand.took_ms();
     assert!(took < 200.0, "{took} ms");
-    let marked = editor.processes().into_iter().filter(|p| p.command.join(" ").contains("sleep 1000")).count();
+    let marked =
+        editor.processes().into_iter().filter(|p| p.command.join(" ").contains("sleep 1000")).count();
     assert_eq!(marked, 0, "a descendant is left");
     let output = hand.call("terminal/output", about.clone()).expect("its text");
-    assert_eq!(output["output"].as_str().map(|text| (text.len(), text.starts_with("y\ny\n"))), Some((1000, true)));
+    assert_eq!(
+        output["output"].as_str().map(|text| (text.len(), text.starts_with("y\ny\n"))),
+        Some((1000, true))
+    );
     assert!(output["exitStatus"]["exitCode"].as_u64() > Some(128), "{}", output["exitStatus"]);
     assert_eq!(hand.call("terminal/release", about), Ok(json!({})));
     hand.end();
@@ -178,13 +185,35 @@ fn a_person_opens_it_types_into_it_and_stops_it() {
     hand.end();
 }
 
+#[test]
+fn long_output_is_kept_whole_in_a_file_that_the_card_names() {
+    let editor = started("");
+    let mut hand = unasked(&editor);
+    hand.send(
+        "terminal/create",
+        json!({"command": "seq 1 5000; printf '\\033[31mred\\033[0m'", "outputByteLimit": 100}),
+    );
+    let about = json!({"terminalId": hand.outcome_unasked().expect("it runs")["terminalId"]});
+    assert!(hand.call("terminal/wait_for_exit", about).is_ok());
+    editor.exec("Bosun open");
+    let session = hand.session.clone();
+    let path = editor.wait_for("the card names the file", || {
+        let text = editor.transcript(&session);
+        text.lines().find_map(|line| line.strip_prefix("  all of it: ").map(str::to_owned))
+    });
+    let whole: String = (1..=5000).map(|n| format!("{n}\r\n")).collect::<String>() + "\x1b[31mred\x1b[0m";
+    editor.eventually("the file", || std::fs::read_to_string(&path).is_ok_and(|text| text == whole));
+    hand.end();
+}
+
 // B118
 #[test]
 fn two_hundred_terminals_that_nobody_releases_leave_nothing_behind() {
     let editor = started("");
     let mut hand = unasked(&editor);
     let sidecar = editor.sidecar().pid;
-    let count = |what: &str| std::fs::read_dir(format!("/proc/{sidecar}/{what}")).expect("the sidecar").count();
+    let count =
+        |what: &str| std::fs::read_dir(format!("/proc/{sidecar}/{what}")).expect("the sidecar").count();
     let bufs = || editor.lua("return #vim.api.nvim_list_bufs()", &[]);
     let (before, bufs_before) = (count("fd"), bufs());
     for n in 0..200 {
@@ -227,7 +256,9 @@ fn neovim_leaves_while_a_command_runs_and_nothing_stays() {
 fn a_command_that_the_agent_runs_itself_is_shown_in_whatever_order_its_parts_come() {
     let editor = started("");
     let part = |meta: Value| {
-        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "x", "title": "make all", "_meta": meta}))
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "x", "title": "make all", "_meta": meta}),
+        )
     };
     let story = [
         auto(),
@@ -266,7 +297,8 @@ fn a_command_that_the_agent_runs_itself_is_shown_in_whatever_order_its_parts_com
 fn a_commit_in_a_terminal_opens_its_message_in_this_neovim() {
     let editor = started("");
     let mut hand = unasked(&editor);
-    let line = "git init -q . && git add a.txt && git -c user.name=x -c user.email=x@y commit; git log --format=%s";
+    let line =
+        "git init -q . && git add a.txt && git -c user.name=x -c user.email=x@y commit; git log --format=%s";
     hand.send("terminal/create", json!({"command": line}));
     let about = json!({"terminalId": hand.outcome_unasked().expect("it runs")["terminalId"]});
     editor.eventually("the message", || editor.lua("return vim.bo.filetype", &[]) == "gitcommit");

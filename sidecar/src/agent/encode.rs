@@ -52,9 +52,14 @@ pub fn initialize() -> acp::InitializeRequest {
         .notices(acp::NoticeCapabilities::new())
         .compaction(acp::CompactionCapabilities::new());
     // Not of the protocol: agents that run commands themselves show them as terminals then.
-    let own: serde_json::Map<String, serde_json::Value> = [("terminal_output".to_owned(), true.into())].into_iter().collect();
-    let capabilities =
-        acp::ClientCapabilities::new().meta(own).fs(fs).terminal(true).session(session).plan(acp::PlanCapabilities::new());
+    let own: serde_json::Map<String, serde_json::Value> =
+        [("terminal_output".to_owned(), true.into())].into_iter().collect();
+    let capabilities = acp::ClientCapabilities::new()
+        .meta(own)
+        .fs(fs)
+        .terminal(true)
+        .session(session)
+        .plan(acp::PlanCapabilities::new());
     let info = acp::Implementation::new("bosun", env!("CARGO_PKG_VERSION")).title("Bosun".to_owned());
     acp::InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities).client_info(info)
 }

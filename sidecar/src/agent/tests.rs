@@ -104,7 +104,7 @@ fn every_request_gets_one_answer_with_its_own_id() {
         "read -r init; {}{}{} for i in 1 2 3; do read -r a; echo \"$a\" >&2; done",
         ask("0", "foo/bar", "null"),
         ask("\"abc\"", "fs/read_text_file", "[]"),
-        ask("1.50", "terminal/create", "{}"),
+        ask("1.50", "terminal/attach", "{}"),
     );
     let seen = play(&script, &[], |_, _| {});
     let answers = seen.exit.stderr;
@@ -124,7 +124,7 @@ fn initialize_says_who_we_are_and_offers_only_what_works() {
     assert_eq!(params["clientInfo"]["name"], "bosun");
     let caps = &params["clientCapabilities"];
     assert_eq!(caps["fs"], serde_json::json!({"readTextFile": true, "writeTextFile": true}));
-    assert_eq!(caps["terminal"], false);
+    assert_eq!((&caps["terminal"], &caps["_meta"]["terminal_output"]), (&true.into(), &true.into()));
     assert!(caps["session"]["notices"].is_object() && caps.get("elicitation").is_none(), "{caps}");
 }
 

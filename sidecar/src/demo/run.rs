@@ -21,13 +21,17 @@ impl Turn {
             "rawInput": {"command": line},
         });
         self.update("tool_call", tool.clone());
-        let terminal = match self.call("terminal/create", json!({"command": line, "outputByteLimit": 64 << 10}))? {
-            Ok(made) => made["terminalId"].clone(),
-            Err(why) => {
-                self.update("tool_call_update", json!({"toolCallId": tool["toolCallId"], "status": "failed"}));
-                return self.say(&format!("It was not run: {why}."));
-            }
-        };
+        let terminal =
+            match self.call("terminal/create", json!({"command": line, "outputByteLimit": 64 << 10}))? {
+                Ok(made) => made["terminalId"].clone(),
+                Err(why) => {
+                    self.update(
+                        "tool_call_update",
+                        json!({"toolCallId": tool["toolCallId"], "status": "failed"}),
+                    );
+                    return self.say(&format!("It was not run: {why}."));
+                }
+            };
         let content = json!([{"type": "terminal", "terminalId": terminal}]);
         self.update("tool_call_update", json!({"toolCallId": tool["toolCallId"], "content": content}));
         let about = json!({"terminalId": terminal});

@@ -57,7 +57,9 @@ pub(crate) fn wish(text: &str) -> Wish {
     if let Some(rest) = keyword(text, "append") {
         return append(rest).unwrap_or(Wish::Other);
     }
-    if let Some(line) = keyword(text, "run").map(|rest| rest.trim_matches('`')).filter(|line| !line.is_empty()) {
+    if let Some(line) =
+        keyword(text, "run").map(|rest| rest.trim_matches('`')).filter(|line| !line.is_empty())
+    {
         return Wish::Run(line.to_owned());
     }
     match keyword(text, "plan") {

@@ -25,13 +25,16 @@ impl Sessions {
             if !session.ask_commands {
                 return decided(CommandVerdict::Run);
             }
-            let same = |line: &String| line == ask.line.trim() || ask.shell.as_ref().is_some_and(|s| line == s.trim());
+            let same = |line: &String| {
+                line == ask.line.trim() || ask.shell.as_ref().is_some_and(|s| line == s.trim())
+            };
             if let Some(at) = session.approved_commands.iter().position(same) {
                 session.approved_commands.remove(at);
                 return decided(CommandVerdict::Run);
             }
         }
-        let mut body: Vec<String> = display::lines(&ask.line).into_iter().map(|line| format!("  {line}")).collect();
+        let mut body: Vec<String> =
+            display::lines(&ask.line).into_iter().map(|line| format!("  {line}")).collect();
         if ask.cwd != session.cwd {
             body.push(format!("In {}.", display::one_line(&ask.cwd.to_string_lossy())));
         }

@@ -10,24 +10,26 @@ pub mod feed;
 pub mod lf;
 pub mod line;
 pub mod plain;
+mod screen;
 pub mod store;
 pub mod tail;
+mod theirs;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::effect::{CommandAsk, DiskCmd, Effect, NvimCmd, PtyCmd, PtyRun, TerminalCard, TerminalState};
+use crate::effect::{CommandAsk, DiskCmd, Effect, NvimCmd, PtyCmd, PtyRun};
 use crate::event::{DiskResult, PathKind, PtyEvent};
 use crate::model::*;
 use crate::reply::{Reply, WireId};
 use crate::workspace::roots::Judgement;
 use crate::workspace::{Op, Workspace, refusal};
 use feed::Feed;
-use lf::Crlf;
 use store::Store;
 use tail::Tail;
+use theirs::Shown;
 
 /// Bytes of text kept for an agent that names no limit.
 pub const LIMIT: usize = 1 << 20;
@@ -37,8 +39,10 @@ pub const LIMIT_CAP: usize = 16 << 20;
 const TAIL: usize = 256 << 10;
 /// Terminals of one session that are kept; the oldest that ended go first.
 pub const KEPT: usize = 256;
-/// Bytes of an agent's own output that are compared with what it says again.
-const SEEN: usize = 1 << 20;
+/// Bytes of raw output that are kept in a file.
+pub const SPILL: u64 = 16 << 20;
+/// A card tells of the file once there is more output than this.
+const MUCH: u64 = 4 << 10;
 /// Lines on the card in the transcript.
 const CARD_LINES: usize = 6;
 /// Between two changes of a card whose command writes.
@@ -69,7 +73,10 @@ impl Create {
                 false => format!("'{}'", arg.replace('\'', r"'\''")),
             }
         };
-        std::iter::once(self.command.clone()).chain(self.args.iter().map(quoted)).collect::<Vec<_>>().join(" ")
+        std::iter::once(self.command.clone())
+            .chain(self.args.iter().map(quoted))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -131,21 +138,13 @@ impl Terminal {
     }
 }
 
-/// A terminal that the agent runs itself.
-#[derive(Debug)]
-struct Shown {
-    /// Its name for the agent.
-    name: String,
-    crlf: Crlf,
-    /// Output so far, as long as it is not longer than [`SEEN`]: some agents say all of it again.
-    seen: String,
-}
-
 /// All terminals; see the module.
 #[derive(Debug, Default)]
 pub struct Terminals {
     all: BTreeMap<TerminalId, Terminal>,
     last: u64,
+    /// Where raw output is kept; `None`: nowhere.
+    folder: Option<PathBuf>,
     /// The list differs from what the editor was told.
     changed: bool,
 }
@@ -163,8 +162,19 @@ fn ok() -> Result<std::sync::Arc<str>, RpcError> {
 }
 
 impl Workspace {
+    /// Raw output is kept in files of this folder.
+    pub fn spill_into(&mut self, folder: &Path) {
+        self.terminals.folder = Some(folder.to_owned());
+    }
+
     /// `terminal/create`. Answered with the id once the command may run, before it ends.
-    pub fn terminal_create(&mut self, session: &SessionKey, create: Create, reply: Reply, now: Millis) -> Vec<Effect> {
+    pub fn terminal_create(
+        &mut self,
+        session: &SessionKey,
+        create: Create,
+        reply: Reply,
+        now: Millis,
+    ) -> Vec<Effect> {
         let mut out = Vec::new();
         let roots = self.roots.of(session);
         let Some(root) = roots.first().map(|p| p.to_path_buf()) else {
@@ -246,7 +256,7 @@ impl Workspace {
                 out.push(Effect::Pty(id, PtyCmd::Run(Box::new(t.run.clone()))));
                 out.push(Effect::Answer(reply, Ok(json!({ "terminalId": wire(id) }).to_string().into())));
                 // At once, so that it stands where the command began.
-                out.push(t.as_card(id));
+                out.push(t.as_card(id, None));
                 out.push(told(id, t));
                 return out;
             }
@@ -260,12 +270,21 @@ impl Workspace {
         out
     }
 
-    fn terminal_of(&mut self, session: &SessionKey, name: &str) -> Result<(TerminalId, &mut Terminal), RpcError> {
+    fn terminal_of(
+        &mut self,
+        session: &SessionKey,
+        name: &str,
+    ) -> Result<(TerminalId, &mut Terminal), RpcError> {
         let id = name.strip_prefix("term-").and_then(|n| n.parse().ok()).map(TerminalId);
         let found = id.and_then(|id| Some((id, self.terminals.all.get_mut(&id)?)));
-        found.filter(|(_, t)| t.session == *session && !t.released && t.shown.is_none() && !matches!(t.stage, Stage::Asked(_))).ok_or_else(
-            || RpcError::new(RpcError::NOT_FOUND, format!("no such terminal (any more): {name}")),
-        )
+        found
+            .filter(|(_, t)| {
+                t.session == *session
+                    && !t.released
+                    && t.shown.is_none()
+                    && !matches!(t.stage, Stage::Asked(_))
+            })
+            .ok_or_else(|| RpcError::new(RpcError::NOT_FOUND, format!("no such terminal (any more): {name}")))
     }
 
     /// `terminal/output`: at once, whatever runs.
@@ -328,7 +347,13 @@ impl Workspace {
         let Some(t) = self.terminals.all.get_mut(&id) else { return out };
         match event {
             PtyEvent::Started { .. } => {}
-            PtyEvent::Output(bytes) => t.wrote(&bytes),
+            PtyEvent::Output(bytes) => {
+                t.wrote(&bytes);
+                let before = t.store.total() - bytes.len() as u64;
+                if self.terminals.folder.is_some() && before < SPILL {
+                    out.push(Effect::Spill(id, bytes));
+                }
+            }
             PtyEvent::Exited(end) => {
                 if t.stopped {
                     t.wrote(b"\r\n[stopped by the user]\r\n");
@@ -352,61 +377,13 @@ impl Workspace {
         out
     }
 
-    /// The agent says something of a terminal that it runs itself; in any order.
-    pub fn agent_terminal(&mut self, session: &SessionKey, said: AgentTerminal, now: Millis) -> Vec<Effect> {
-        let named = |t: &Terminal| t.shown.as_ref().is_some_and(|shown| shown.name == said.terminal);
-        let known = self.terminals.all.iter().find(|(_, t)| t.session == *session && named(t)).map(|(id, _)| *id);
-        let mut out = Vec::new();
-        let id = known.unwrap_or_else(|| {
-            self.terminals.last += 1;
-            let id = TerminalId(self.terminals.last);
-            let cwd = said.cwd.clone().or_else(|| self.roots.of(session).first().map(|p| p.to_path_buf()));
-            let line = said.title.clone().unwrap_or_else(|| said.terminal.clone());
-            let run = PtyRun {
-                command: line.clone(),
-                args: Vec::new(),
-                env: Vec::new(),
-                cwd: cwd.unwrap_or_default(),
-                rows: 24,
-                cols: 80,
-            };
-            let shown = Shown { name: said.terminal.clone(), crlf: Crlf::default(), seen: String::new() };
-            let t = Terminal::new(session.clone(), run, line, Stage::Running, LIMIT, now);
-            self.terminals.all.insert(id, Terminal { shown: Some(shown), released: true, ..t });
-            self.terminals.changed = true;
-            id
-        });
-        let Some(t) = self.terminals.all.get_mut(&id) else { return out };
-        if known.is_none() {
-            out.push(t.as_card(id));
-            out.push(told(id, t));
-        } else if let Some(title) = said.title.filter(|_| t.line == said.terminal) {
-            // It was spoken of before it was said what it is.
-            (t.line, t.stale) = (title, true);
-            self.terminals.changed = true;
-        }
-        match said.part {
-            TerminalPart::Info => {}
-            TerminalPart::Output(all) => match t.shown.as_ref().and_then(|shown| all.strip_prefix(&*shown.seen)) {
-                Some(new) => t.said(new),
-                None => t.said(&all),
-            },
-            TerminalPart::Delta(new) => t.said(&new),
-            TerminalPart::Exit(end) => {
-                if t.runs() {
-                    t.took = now.saturating_sub(t.started);
-                }
-                (t.stage, t.stale, t.card_due) = (Stage::Ended(end), true, 0);
-                self.terminals.changed = true;
-                out.push(told(id, t));
-            }
-        }
-        self.terminals_bound(session);
-        out
-    }
-
     /// What the agent of these terminals takes back of its requests: `true` if it was one of theirs.
-    pub(super) fn terminal_cancel(&mut self, sessions: &[SessionKey], id: &WireId, out: &mut Vec<Effect>) -> bool {
+    pub(super) fn terminal_cancel(
+        &mut self,
+        sessions: &[SessionKey],
+        id: &WireId,
+        out: &mut Vec<Effect>,
+    ) -> bool {
         let of = |t: &&mut Terminal| sessions.contains(&t.session);
         for t in self.terminals.all.values_mut().filter(of) {
             for list in [&mut t.waiters, &mut t.killers] {
@@ -466,66 +443,6 @@ impl Workspace {
             }
         }
     }
-
-    /// The window that shows a terminal came, changed its size, or went.
-    pub fn terminal_view(&mut self, id: TerminalId, shown: bool, rows: u16, cols: u16) -> Vec<Effect> {
-        let Some(t) = self.terminals.all.get_mut(&id) else { return Vec::new() };
-        match (shown, t.feed.is_shown()) {
-            (true, false) => t.feed.show(t.tail.tail().0),
-            (false, _) => t.feed.hide(),
-            _ => {}
-        }
-        let resizes = shown && t.is_ours() && (t.run.rows, t.run.cols) != (rows, cols) && rows > 0 && cols > 0;
-        if !resizes {
-            return Vec::new();
-        }
-        (t.run.rows, t.run.cols) = (rows, cols);
-        vec![Effect::Pty(id, PtyCmd::Resize { rows, cols })]
-    }
-
-    /// The editor has taken a piece.
-    pub fn terminal_ack(&mut self, id: TerminalId, seq: u64) {
-        if let Some(t) = self.terminals.all.get_mut(&id) {
-            t.feed.ack(seq);
-        }
-    }
-
-    /// A person typed into it.
-    pub fn terminal_input(&self, id: TerminalId, data: Vec<u8>) -> Vec<Effect> {
-        let runs = self.terminals.all.get(&id).is_some_and(Terminal::is_ours);
-        if runs { vec![Effect::Pty(id, PtyCmd::Input(data))] } else { Vec::new() }
-    }
-
-    /// A person stops it, by a key or by wiping its buffer.
-    pub fn terminal_stop(&mut self, id: TerminalId) -> Vec<Effect> {
-        let Some(t) = self.terminals.all.get_mut(&id).filter(|t| t.is_ours()) else { return Vec::new() };
-        t.stopped = true;
-        vec![Effect::Pty(id, PtyCmd::Kill)]
-    }
-
-    /// Pieces for the views, cards for the transcripts, and the list, as far as they are due.
-    pub fn terminals_due(&mut self, now: Millis) -> Vec<Effect> {
-        let mut out = Vec::new();
-        if std::mem::take(&mut self.terminals.changed) {
-            out.push(Effect::Nvim(NvimCmd::Terminals(self.terminals.states(now))));
-        }
-        for (id, t) in &mut self.terminals.all {
-            if let Some(piece) = t.feed.take(now) {
-                out.push(Effect::Nvim(NvimCmd::TerminalFeed { terminal: *id, piece }));
-            }
-            if t.stale && t.card_due <= now {
-                (t.stale, t.card_due) = (false, now + CARD_PAUSE);
-                out.push(t.as_card(*id));
-            }
-        }
-        out
-    }
-
-    /// When [`Self::terminals_due`] has something even if nothing happens.
-    pub fn terminals_deadline(&self) -> Option<Millis> {
-        let due = |t: &Terminal| t.feed.deadline().into_iter().chain(t.stale.then_some(t.card_due)).min();
-        self.terminals.all.values().filter_map(due).min()
-    }
 }
 
 impl Terminal {
@@ -550,57 +467,11 @@ impl Terminal {
         }
     }
 
-    /// The agent's own command wrote this.
-    fn said(&mut self, text: &str) {
-        let Some(shown) = &mut self.shown else { return };
-        if shown.seen.len() + text.len() <= SEEN {
-            shown.seen.push_str(text);
-        }
-        let bytes = shown.crlf.convert(text.as_bytes());
-        self.wrote(&bytes);
-    }
-
     fn wrote(&mut self, bytes: &[u8]) {
         self.store.feed(bytes);
         let filtered = self.tail.push(bytes);
         self.feed.push(&filtered);
         self.stale = true;
-    }
-
-    fn as_card(&self, id: TerminalId) -> Effect {
-        let card = TerminalCard {
-            terminal: id,
-            line: self.line.clone(),
-            lines: self.store.last_lines(CARD_LINES),
-            end: self.end().cloned(),
-            stopped: self.stopped,
-            seconds: self.took / 1000,
-        };
-        Effect::Card { session: self.session.clone(), card }
-    }
-}
-
-impl Terminals {
-    fn states(&self, now: Millis) -> Vec<TerminalState> {
-        let shown = |(id, t): (&TerminalId, &Terminal)| {
-            let end = match &t.stage {
-                Stage::Asked(_) => return None,
-                Stage::Running => None,
-                Stage::Ended(end) => Some(end.clone()),
-            };
-            let took = if end.is_some() { t.took } else { now.saturating_sub(t.started) };
-            Some(TerminalState {
-                terminal: *id,
-                session: t.session.clone(),
-                line: t.line.clone(),
-                cwd: t.run.cwd.clone(),
-                end,
-                seconds: took / 1000,
-                bytes: t.store.total(),
-                agent_only: t.shown.is_some(),
-            })
-        };
-        self.all.iter().filter_map(shown).collect()
     }
 }
 
@@ -608,7 +479,9 @@ impl Terminals {
 fn is_shell(run: &PtyRun) -> bool {
     let name = run.command.rsplit('/').next().unwrap_or_default();
     let runs_line = |flag: &String| flag.starts_with('-') && flag.ends_with('c');
-    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish") && run.args.len() == 2 && runs_line(&run.args[0])
+    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish")
+        && run.args.len() == 2
+        && runs_line(&run.args[0])
 }
 
 fn told(id: TerminalId, t: &Terminal) -> Effect {

@@ -210,6 +210,7 @@ fn a_session_brings_its_launch_and_a_prompt_its_context() {
     let access = map(&[
         ("roots", Value::Array(vec![root])),
         ("ask_outside", true.into()),
+        ("ask_commands", false.into()),
         ("always_ask", list(&["ci/**"])),
     ]);
     check(
@@ -218,7 +219,7 @@ fn a_session_brings_its_launch_and_a_prompt_its_context() {
         "Action(NewSession { session: SessionKey(\"s1\"), launch: Launch { name: \"demo\", command: \"bosun\", args: \
          [\"demo-agent\"], env: [(\"A\", Some(\"1\")), (\"B\", None)], cwd: \"/p\", start_timeout_ms: 30000, unsaved: \
          Save }, cwd: \"/p\", access: AccessRules { roots: [RootRule { path: \"/ref\", write: false }], ask_outside: true, \
-         always_ask: [\"ci/**\"], ask_read: [] } })",
+         always_ask: [\"ci/**\"], ask_read: [], ask_commands: false } })",
     );
     let file = map(&[("kind", "file".into()), ("buf", 1.into()), ("path", "/p/a".into())]);
     let selection = map(&[

@@ -29,7 +29,11 @@ mod tests {
 
     #[test]
     fn each_lone_lf_gets_its_cr_however_it_is_cut() {
-        for pieces in [&["a\nb\r\nc\n\n"][..], &["a\nb\r", "\nc\n", "\n"], &["a", "\n", "b", "\r", "\n", "c", "\n", "\n"]] {
+        for pieces in [
+            &["a\nb\r\nc\n\n"][..],
+            &["a\nb\r", "\nc\n", "\n"],
+            &["a", "\n", "b", "\r", "\n", "c", "\n", "\n"],
+        ] {
             let mut crlf = Crlf::default();
             let out: Vec<u8> = pieces.iter().flat_map(|piece| crlf.convert(piece.as_bytes())).collect();
             assert_eq!(String::from_utf8_lossy(&out), "a\r\nb\r\nc\r\n\r\n");

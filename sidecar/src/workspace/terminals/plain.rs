@@ -145,7 +145,7 @@ impl Plain {
     }
 
     /// Bytes of text.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         let open: usize = self.page.open.iter().map(|line| line.text().len() + 1).sum();
         self.page.done.len() + open - 1 + if self.partial.is_empty() { 0 } else { 3 }
     }
@@ -162,7 +162,7 @@ impl Plain {
 
     /// The last `limit` bytes of the text, from a character's start, and whether there is more.
     pub fn text(&self, limit: usize) -> (String, bool) {
-        let len = self.len();
+        let len = self.size();
         let skip = len.saturating_sub(limit);
         let mut text = String::with_capacity(len.min(limit) + 4);
         let done = &self.page.done;

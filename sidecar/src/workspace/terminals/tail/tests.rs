@@ -1,3 +1,5 @@
+//! The filter of what reaches an editor's terminal, and the end that is kept.
+
 use proptest::prelude::*;
 
 use super::*;
