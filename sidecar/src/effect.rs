@@ -42,7 +42,7 @@ pub enum Effect {
     PromptForgotten { session: SessionKey },
     /// Tell the PTY edge.
     Pty(TerminalId, PtyCmd),
-    /// Keep this raw output of a terminal.
+    /// Keep this raw output of a terminal; nothing at all: it has ended.
     Spill(TerminalId, Vec<u8>),
     /// Workspace to session room: may this command run? Decided with `Workspace::command_decided`.
     AskCommand(CommandAsk),

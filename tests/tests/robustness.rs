@@ -229,7 +229,7 @@ fn every_odd_request_gets_one_answer_with_its_own_id() {
     steps.extend([
         send(json!({"id": 200, "method": "fs/read_text_file", "params": stranger})),
         answered_with(200, json!({"error": {}})),
-        send(json!({"id": 201, "method": "terminal/create", "params": {"sessionId": "$SESSION", "command": "ls"}})),
+        send(json!({"id": 201, "method": "terminal/attach", "params": {"sessionId": "$SESSION", "command": "ls"}})),
         answered_with(201, json!({"error": {"code": -32601}})),
         send(json!({"method": "$/x", "params": {}})),
         send(json!({"method": "session/unheard_of"})),

@@ -131,10 +131,8 @@ fn a_flood_that_is_killed_ends_at_once_and_its_text_stays() {
         editor.processes().into_iter().filter(|p| p.command.join(" ").contains("sleep 1000")).count();
     assert_eq!(marked, 0, "a descendant is left");
     let output = hand.call("terminal/output", about.clone()).expect("its text");
-    assert_eq!(
-        output["output"].as_str().map(|text| (text.len(), text.starts_with("y\ny\n"))),
-        Some((1000, true))
-    );
+    let text = output["output"].as_str().unwrap_or_default();
+    assert!(text.len() == 1000 && text.chars().all(|c| "y\n".contains(c)), "{text:?}");
     assert!(output["exitStatus"]["exitCode"].as_u64() > Some(128), "{}", output["exitStatus"]);
     assert_eq!(hand.call("terminal/release", about), Ok(json!({})));
     hand.end();

@@ -44,8 +44,11 @@ impl Spill {
         &self.folder
     }
 
-    /// Puts a piece in line.
+    /// Puts a piece in line. An empty one says that no more is to be expected.
     pub fn push(&mut self, id: TerminalId, bytes: Vec<u8>) {
+        if bytes.is_empty() && self.lane.is_none() {
+            return;
+        }
         let lane = self.lane.get_or_insert_with(|| {
             let (lane, pieces) = sync_channel(WAITING);
             let folder = self.folder.clone();
@@ -76,6 +79,10 @@ fn write(folder: &Path, pieces: &Receiver<(TerminalId, Vec<u8>)>) {
     let mut files: HashMap<TerminalId, Option<File>> = HashMap::new();
     let mut left = TOTAL;
     while let Ok((id, bytes)) = pieces.recv() {
+        if bytes.is_empty() {
+            files.remove(&id);
+            continue;
+        }
         let open = || {
             let path = folder.join(id.log_name());
             OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok()

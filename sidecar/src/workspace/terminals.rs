@@ -358,6 +358,7 @@ impl Workspace {
                 if t.stopped {
                     t.wrote(b"\r\n[stopped by the user]\r\n");
                 }
+                out.push(Effect::Spill(id, Vec::new()));
                 t.took = now.saturating_sub(t.started);
                 for reply in t.waiters.drain(..) {
                     out.push(Effect::Answer(reply, Ok(status(&end).to_string().into())));
@@ -372,7 +373,7 @@ impl Workspace {
                 let session = t.session.clone();
                 self.terminals_bound(&session);
             }
-            PtyEvent::Closed => {}
+            PtyEvent::Closed => out.push(Effect::Spill(id, Vec::new())),
         }
         out
     }
