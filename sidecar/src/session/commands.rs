@@ -33,8 +33,12 @@ impl Sessions {
                 return decided(CommandVerdict::Run);
             }
         }
-        let mut body: Vec<String> =
-            display::lines(&ask.line).into_iter().map(|line| format!("  {line}")).collect();
+        let (short, cut) = display::shorten(&display::one_line(&ask.line), 120);
+        let mut body = Vec::new();
+        // The whole of it is in the title where that has room.
+        if cut || ask.line.contains('\n') {
+            body.extend(display::lines(&ask.line).into_iter().map(|line| format!("  {line}")));
+        }
         if ask.cwd != session.cwd {
             body.push(format!("In {}.", display::one_line(&ask.cwd.to_string_lossy())));
         }
@@ -45,7 +49,7 @@ impl Sessions {
             kind,
         };
         let wording = Wording {
-            title: format!("run {}", display::shorten(&display::one_line(&ask.line), 120).0),
+            title: format!("run {short}"),
             body,
             options: vec![option(OptionKind::AllowOnce, "Run it"), option(OptionKind::RejectOnce, "Reject")],
             diffs: Vec::new(),
