@@ -30,7 +30,10 @@ fn a_command_is_asked_about_and_its_text_and_status_are_exact() {
     );
     let question = hand.question();
     assert!(question["title"].as_str().is_some_and(|t| t.starts_with("run printf")), "{question}");
-    assert!(question["title"].as_str().is_some_and(|t| t.ends_with("; exit 3")), "the whole line: {question}");
+    assert!(
+        question["title"].as_str().is_some_and(|t| t.ends_with("; exit 3")),
+        "the whole line: {question}"
+    );
     editor.answer(&question, "allow_once");
     let made = hand.outcome().expect("it runs");
     let about = json!({"terminalId": made["terminalId"]});
