@@ -15,6 +15,8 @@ local defaults = {
   log_level = 'info',
   -- Larger buffers are not mirrored.
   max_buffer_bytes = 16 * 1024 * 1024,
+  -- Most text of a command that is kept for its agent, which may ask for less.
+  max_terminal_bytes = 16 * 1024 * 1024,
   -- When a change of an agent's is also saved: always, if_clean (the buffer was not modified before), never.
   save = 'always',
   -- Folders that sessions see beside their own: '~/notes', or { path = '~/ref', write = false }.
@@ -114,6 +116,7 @@ local schema = {
   binary = 'string',
   log_level = one_of('error', 'warn', 'info', 'debug', 'trace'),
   max_buffer_bytes = positive,
+  max_terminal_bytes = positive,
   save = one_of('always', 'if_clean', 'never'),
   roots = roots,
   outside = one_of('ask', 'deny'),

@@ -144,6 +144,7 @@ function M.ensure()
     editor = ('nvim-%d.%d.%d'):format(v.major, v.minor, v.patch),
     log_dir = M.log_dir(),
     max_buf_bytes = require('bosun.config').get().max_buffer_bytes,
+    max_terminal_bytes = require('bosun.config').get().max_terminal_bytes,
     save = require('bosun.config').get().save,
     encodings = vim.opt.fileencodings:get(),
     swap_dirs = swap_dirs(),

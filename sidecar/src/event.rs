@@ -258,6 +258,8 @@ pub struct Hello {
     pub log_dir: PathBuf,
     /// Buffers larger than this many bytes are not mirrored.
     pub max_buf_bytes: u64,
+    /// Most bytes of text that are kept of a command for its agent.
+    pub max_terminal_bytes: u64,
     /// 'fileencodings': what Neovim tries for a file that it opens, in order.
     pub encodings: Vec<String>,
     /// The setting `save`.

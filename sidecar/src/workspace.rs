@@ -104,7 +104,7 @@ impl Workspace {
             swap_dirs: hello.swap_dirs.clone(),
             save: hello.save,
             given: Given::default(),
-            terminals: Terminals::default(),
+            terminals: Terminals::new(hello.max_terminal_bytes),
             ops: BTreeMap::new(),
             next: 1,
         }

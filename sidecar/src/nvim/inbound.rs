@@ -62,6 +62,7 @@ fn message(name: &str, mut t: Table) -> Result<NvimEvent, Malformed> {
             editor: t.text_or_empty("editor")?,
             log_dir: t.path("log_dir")?,
             max_buf_bytes: t.uint("max_buf_bytes")?,
+            max_terminal_bytes: t.uint("max_terminal_bytes")?,
             encodings: t.texts("encodings")?,
             swap_dirs: t.texts("swap_dirs")?,
             server: t.text_or_empty("server")?,

@@ -33,8 +33,6 @@ use theirs::Shown;
 
 /// Bytes of text kept for an agent that names no limit.
 pub const LIMIT: usize = 1 << 20;
-/// Most bytes of text kept, whatever an agent asks for.
-pub const LIMIT_CAP: usize = 16 << 20;
 /// Bytes kept for a view that is opened later.
 const TAIL: usize = 256 << 10;
 /// Terminals of one session that are kept; the oldest that ended go first.
@@ -143,10 +141,19 @@ impl Terminal {
 pub struct Terminals {
     all: BTreeMap<TerminalId, Terminal>,
     last: u64,
+    /// Most bytes of text kept, whatever an agent asks for: the setting `max_terminal_bytes`.
+    cap: usize,
     /// Where raw output is kept; `None`: nowhere.
     folder: Option<PathBuf>,
     /// The list differs from what the editor was told.
     changed: bool,
+}
+
+impl Terminals {
+    /// `cap`: most bytes of text that are kept for an agent.
+    pub fn new(cap: u64) -> Self {
+        Self { cap: usize::try_from(cap).unwrap_or(usize::MAX), ..Self::default() }
+    }
 }
 
 fn wire(id: TerminalId) -> String {
@@ -195,7 +202,8 @@ impl Workspace {
         }
         self.terminals.last += 1;
         let id = TerminalId(self.terminals.last);
-        let limit = create.limit.map_or(LIMIT, |n| usize::try_from(n).unwrap_or(LIMIT_CAP).min(LIMIT_CAP));
+        let cap = self.terminals.cap;
+        let limit = create.limit.map_or(LIMIT, |n| usize::try_from(n).unwrap_or(cap)).min(cap);
         let line = create.line();
         let run = PtyRun {
             command: create.command,
@@ -337,7 +345,7 @@ impl Workspace {
             Err(error) => return vec![Effect::Answer(reply, Err(error))],
         };
         out.push(Effect::Answer(reply, ok()));
-        self.terminals_bound(session);
+        self.terminals_bound(session, &mut out);
         out
     }
 
@@ -371,7 +379,7 @@ impl Workspace {
                 out.push(told(id, t));
                 self.terminals.changed = true;
                 let session = t.session.clone();
-                self.terminals_bound(&session);
+                self.terminals_bound(&session, &mut out);
             }
             PtyEvent::Closed => out.push(Effect::Spill(id, Vec::new())),
         }
@@ -430,17 +438,22 @@ impl Workspace {
         }
     }
 
-    /// Forgets the oldest that ended and that no agent and no window needs, beyond [`KEPT`].
-    fn terminals_bound(&mut self, session: &SessionKey) {
-        let of: Vec<TerminalId> =
-            self.terminals.all.iter().filter(|(_, t)| t.session == *session).map(|(id, _)| *id).collect();
-        let mut over = of.len().saturating_sub(KEPT);
-        for id in of {
-            let goes = |t: &Terminal| t.end().is_some() && t.released && !t.feed.is_shown();
-            if over > 0 && self.terminals.all.get(&id).is_some_and(goes) {
+    /// Forgets the oldest that ended beyond [`KEPT`]: first those that the agent gave back and nobody looks at, then those
+    /// that it has forgotten to give back.
+    fn terminals_bound(&mut self, session: &SessionKey, out: &mut Vec<Effect>) {
+        let mut over =
+            self.terminals.all.values().filter(|t| t.session == *session).count().saturating_sub(KEPT);
+        for leaked in [false, true] {
+            let goes = |t: &Terminal| {
+                t.session == *session && t.end().is_some() && !t.feed.is_shown() && (t.released || leaked)
+            };
+            let old: Vec<TerminalId> =
+                self.terminals.all.iter().filter(|(_, t)| goes(t)).map(|(id, _)| *id).take(over).collect();
+            for id in old {
                 self.terminals.all.remove(&id);
                 self.terminals.changed = true;
                 over -= 1;
+                out.push(Effect::Pty(id, PtyCmd::Forget));
             }
         }
     }
@@ -497,3 +510,6 @@ fn told(id: TerminalId, t: &Terminal) -> Effect {
     });
     Effect::Nvim(NvimCmd::UserEvent { name: "BosunTerminal".to_owned(), data })
 }
+
+#[cfg(test)]
+mod tests;

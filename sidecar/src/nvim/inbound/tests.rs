@@ -76,9 +76,10 @@ fn every_message_of_the_protocol_is_understood() {
             ("editor", "nvim-0.11.4".into()),
             ("log_dir", "/l".into()),
             ("max_buf_bytes", 9.0.into()),
+            ("max_terminal_bytes", 8.into()),
             ("server", "/run/n.0".into()),
         ],
-        "Hello(Hello { protocol: 1, editor: \"nvim-0.11.4\", log_dir: \"/l\", max_buf_bytes: 9, \
+        "Hello(Hello { protocol: 1, editor: \"nvim-0.11.4\", log_dir: \"/l\", max_buf_bytes: 9, max_terminal_bytes: 8, \
          encodings: [], save: Always, swap_dirs: [], server: \"/run/n.0\" })",
     );
     check(

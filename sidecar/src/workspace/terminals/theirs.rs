@@ -75,7 +75,7 @@ impl Workspace {
                 out.push(told(id, t));
             }
         }
-        self.terminals_bound(session);
+        self.terminals_bound(session, &mut out);
         out
     }
 }

@@ -1,0 +1,148 @@
+//! The room of terminals: who is answered what, and what is kept.
+
+use std::path::PathBuf;
+
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::event::Hello;
+use crate::reply::{Answer, WireId};
+
+/// A session `s` in `/p`, and what its agent is answered.
+struct Room {
+    ws: Workspace,
+    session: SessionKey,
+    answers: (mpsc::UnboundedSender<Answer>, mpsc::UnboundedReceiver<Answer>),
+    asked: u32,
+    told: Vec<(TerminalId, PtyCmd)>,
+}
+
+impl Room {
+    fn new() -> Self {
+        let session = SessionKey::new("s");
+        let mut ws = Workspace::new(&Hello { max_terminal_bytes: 100, ..Hello::default() });
+        ws.add_root(&session, PathBuf::from("/p"));
+        Self { ws, session, answers: mpsc::unbounded_channel(), asked: 0, told: Vec::new() }
+    }
+
+    fn reply(&mut self) -> Reply {
+        self.asked += 1;
+        Reply::new(WireId(self.asked.to_string().into()), self.answers.0.clone())
+    }
+
+    /// Carries answers out; gives them as text, in order.
+    fn take(&mut self, effects: Vec<Effect>) -> String {
+        for effect in effects {
+            match effect {
+                Effect::Answer(reply, result) => reply.send(result),
+                Effect::Pty(id, cmd) => self.told.push((id, cmd)),
+                _ => {}
+            }
+        }
+        let mut out = String::new();
+        while let Ok(answer) = self.answers.1.try_recv() {
+            out += &match answer.result {
+                Ok(result) => format!("{}: {result}\n", answer.id.0),
+                Err(error) => format!("{}: {} {}\n", answer.id.0, error.code, error.message),
+            };
+        }
+        out
+    }
+
+    /// Runs a command; gives its name.
+    fn run(&mut self) -> (TerminalId, String) {
+        let (session, reply) = (self.session.clone(), self.reply());
+        let create = Create { command: "x".into(), limit: Some(1000), ..Create::default() };
+        let effects = self.ws.terminal_create(&session, create, reply, 0);
+        let id = effects.iter().find_map(|e| match e {
+            Effect::AskCommand(ask) => Some(ask.terminal),
+            _ => None,
+        });
+        let id = id.expect("a question");
+        let effects = self.ws.command_decided(id, CommandVerdict::Run, 0);
+        let made = self.take(effects);
+        assert!(made.contains(&wire(id)), "{made}");
+        (id, wire(id))
+    }
+
+    fn pty(&mut self, id: TerminalId, event: PtyEvent) -> String {
+        let effects = self.ws.pty(id, event, 5000);
+        self.take(effects)
+    }
+
+    fn output(&mut self, name: &str) -> String {
+        let (session, reply) = (self.session.clone(), self.reply());
+        let effects = self.ws.terminal_output(&session, name, reply);
+        self.take(effects)
+    }
+}
+
+#[test]
+fn a_setting_caps_what_an_agent_asks_for_and_the_end_is_kept() {
+    let mut room = Room::new();
+    let (id, name) = room.run();
+    room.pty(id, PtyEvent::Output([b"x".repeat(200), b"end".to_vec()].concat()));
+    let output = room.output(&name);
+    assert!(
+        output.contains(&format!("\"{}end\"", "x".repeat(97))) && output.contains("\"truncated\":true"),
+        "{output}"
+    );
+}
+
+// B118
+#[test]
+fn the_oldest_that_ended_go_first_those_that_were_released() {
+    let mut room = Room::new();
+    let names: Vec<_> = (0..KEPT + 20)
+        .map(|n| {
+            let (id, name) = room.run();
+            if n == 100 {
+                let (session, reply) = (room.session.clone(), room.reply());
+                let effects = room.ws.terminal_release(&session, &name, reply);
+                room.take(effects);
+            }
+            room.pty(id, PtyEvent::Exited(CommandEnd::default()));
+            name
+        })
+        .collect();
+    assert_eq!(room.ws.terminals.all.len(), KEPT);
+    let forgotten = room.told.iter().filter(|(_, cmd)| *cmd == PtyCmd::Forget).count();
+    assert_eq!(forgotten, 20 + 1, "one when it was released, and each that goes");
+    assert!(room.output(&names[0]).contains("-32002"));
+    assert!(room.output(&names[30]).contains("exitStatus"));
+}
+
+#[test]
+fn every_way_out_answers_who_waits() {
+    for how in 0..4 {
+        let mut room = Room::new();
+        let (id, name) = room.run();
+        let session = room.session.clone();
+        let (wait, kill) = (room.reply(), room.reply());
+        let mut effects = room.ws.terminal_wait(&session, &name, wait);
+        effects.extend(room.ws.terminal_kill(&session, &name, kill));
+        assert_eq!(room.take(effects), "");
+        let end = CommandEnd { code: 143, signal: Some("SIGTERM".into()) };
+        let answers = match how {
+            0 => room.pty(id, PtyEvent::Exited(end)),
+            1 => {
+                let effects = room.ws.remove_session(&session);
+                room.take(effects)
+            }
+            2 => {
+                let mut all = Vec::new();
+                for id in ["2", "3"] {
+                    all.extend(room.ws.cancel_request(std::slice::from_ref(&session), &WireId(id.into())));
+                }
+                room.take(all)
+            }
+            _ => {
+                // The agent is gone; its command ends because of that.
+                let effects = room.ws.forget_agent(&session);
+                room.take(effects) + &room.pty(id, PtyEvent::Exited(end))
+            }
+        };
+        assert_eq!(answers.lines().count(), 2, "{how}: {answers}");
+        assert!(answers.contains("2: ") && answers.contains("3: "), "{how}: {answers}");
+    }
+}
