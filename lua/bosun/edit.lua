@@ -123,15 +123,13 @@ local function with_eol(buf, eol, save)
   return why
 end
 
--- Whether the file on disk is one that may be written over: nil and what `:write` needs, or what stands in the way.
+-- What stands in the way of a save, or nil: the file on disk is not the one that may be written over.
 local function disk_state(buf, message)
   local stamps = require('bosun.stamps')
-  if message.disk then return not stamps.is(buf, message.disk) and 'changed' or nil, true end
-  if not message.save then return nil, false end
-  local state = stamps.check(buf)
-  if state == 'gone' and message.recreate then return nil, true end
+  if message.disk then return not stamps.is(buf, message.disk) and 'changed' or nil end
+  local state = message.save and stamps.check(buf) or 'same'
+  if state == 'gone' and message.recreate then return nil end
   if state == 'changed' or state == 'created' or state == 'gone' then return state end
-  return nil, state == 'touched'
 end
 
 -- What cannot be written in the file's encoding: the first character of the new lines that it has no bytes for.
@@ -187,7 +185,7 @@ local function outcome(message)
     wait_for_mode(buf, mode)
     return { kind = 'busy', mode = mode }
   end
-  local disk, bang = disk_state(buf, message)
+  local disk = disk_state(buf, message)
   if disk then return { kind = 'disk', gone = disk == 'gone' } end
   why = misfit(buf, #message.through > 0 and message.through or message.edits)
   if why then return { kind = 'failed', message = 'the edits do not fit the text: ' .. why } end
@@ -223,7 +221,7 @@ local function outcome(message)
   local saved = false
   why = nil
   if message.save then
-    why = with_eol(buf, message.eol, function() return write.write(buf, bang) end)
+    why = with_eol(buf, message.eol, function() return write.write(buf) end)
     saved = why == nil
     if not api.nvim_buf_is_loaded(buf) then return { kind = 'failed', message = why } end
     if saved then M.watch_keys() end

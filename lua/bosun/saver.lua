@@ -39,7 +39,7 @@ local function save(buf)
   local disk = require('bosun.stamps').check(buf)
   if DISK[disk] then return DISK[disk] end
   local put_marks_back = write.keep_put_marks(buf)
-  local why = write.write(buf, disk == 'touched')
+  local why = write.write(buf)
   put_marks_back()
   -- It may have been closed once it was written.
   return api.nvim_buf_is_loaded(buf) and why or nil

@@ -40,19 +40,23 @@ function M.keep_put_marks(buf)
   end
 end
 
---- Saves a loaded buffer; `bang` writes over a file that changed. Returns why it is not saved, or nil. An error of
---- somebody's autocommand does not keep the file from being written, as it does not for the person.
-function M.write(buf, bang)
+--- Saves a loaded buffer whose file the caller has just found to be what the buffer came from: whatever Neovim believes
+--- of it, it must not ask (W12). A file that may not be written stays as it is. Returns why it is not saved, or nil. An
+--- error of somebody's autocommand does not keep the file from being written, as it does not for the person.
+function M.write(buf)
   local errmsg, confirm, name = vim.v.errmsg, vim.o.confirm, api.nvim_buf_get_name(buf)
   vim.v.errmsg = ''
   -- With 'confirm' an error would be a question.
   if confirm then vim.cmd('noautocmd set noconfirm') end
+  local cpoptions = vim.o.cpoptions
+  if not cpoptions:find('W', 1, true) then vim.cmd('noautocmd set cpoptions+=W') end
   -- The folder of a new file is made; as an argument of `nvim_cmd`, `++p` would be a name.
   local parents = vim.fn.isdirectory(vim.fn.fnamemodify(name, ':h')) == 0 and ' ++p' or ''
-  local write = ('silent! keepalt keepjumps write%s%s'):format(bang and '!' or '', parents)
+  local write = 'silent! keepalt keepjumps write!' .. parents
   M.saving = true
   local ok, err = pcall(api.nvim_buf_call, buf, function() vim.cmd(write) end)
   M.saving = false
+  if not cpoptions:find('W', 1, true) then vim.cmd('noautocmd set cpoptions-=W') end
   if confirm then vim.cmd('noautocmd set confirm') end
   local said = vim.v.errmsg
   vim.v.errmsg = errmsg
