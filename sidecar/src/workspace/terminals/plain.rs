@@ -153,7 +153,7 @@ impl Plain {
     /// Drops text from the front once it is more than twice `limit`: at least the last `limit` bytes stay.
     pub fn bound(&mut self, limit: usize) {
         let page = &mut self.page;
-        if page.done.len() > 2 * limit + (64 << 10) {
+        if page.done.len() > limit.saturating_mul(2).saturating_add(64 << 10) {
             let from = page.done.floor_char_boundary(page.done.len() - limit);
             page.done.drain(..from);
             page.cut = true;

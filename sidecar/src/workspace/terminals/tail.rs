@@ -101,7 +101,13 @@ impl Tail {
             (State::Escape, b'P' | b'X' | b'^' | b'_') => State::Device { ending: false },
             (State::Escape, ESC) => State::Escape,
             // A control inside a sequence does not end it.
-            (State::Escape, 0..=0x1f) => State::Escape,
+            (State::Escape, 0x18 | 0x1a) => State::Ground,
+            (State::Escape, 0..=0x1f | 0x7f) => State::Escape,
+            // The editor's terminal would still wait for the rest: the ESC is left out.
+            (State::Escape, 0x80..) => {
+                self.state = State::Ground;
+                return self.byte(byte, out);
+            }
             (State::Escape, _) => {
                 out.extend([ESC, byte]);
                 State::Ground

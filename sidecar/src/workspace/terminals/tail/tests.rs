@@ -18,6 +18,8 @@ fn orders_to_the_owner_of_the_terminal_do_not_pass_and_all_else_does() {
         (b"a\x1b]52;c;aGk=\x1b\\b", "ab"),
         (b"a\xc2\x9d52;c;aGk=\xc2\x9cb", "ab"),
         (b"a\x1b\x07]52;c;aGk=\x07b", "ab"),
+        (b"a\x1b\x7f]52;c;aGk=\x1b\\b", "ab"),
+        ("a\x1bä]52;c;aGk=\x1b\\b".as_bytes(), "aä]52;c;aGk=\x1b\\b"),
         (b"\x1b]0;title\x07x\x07y", "xy"),
         (b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"),
         (b"\x1bP+q544e\x1b\\x\x1b_apc\x1b\\\x1b^pm\x1b\\", "x"),
