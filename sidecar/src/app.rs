@@ -168,6 +168,8 @@ impl App {
                     queue.extend(self.workspace.access_decided(op, access))
                 }
                 Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
+                // Nobody keeps account of changes yet.
+                Effect::Landed(_) => {}
                 Effect::Told { session, text } => self.sessions.told(&session, &text),
                 Effect::PromptDue { session } => queue.extend(self.prompt_due(&session)),
                 Effect::PromptForgotten { session } => self.workspace.forget_given(&session),

@@ -11,6 +11,7 @@ use crate::event::{Form, Stamp};
 use crate::model::*;
 use crate::reply::Reply;
 use crate::workspace::terminals::feed::Piece;
+use crate::workspace::text::Snapshot;
 
 /// One thing to be done outside the core, or by another room.
 #[derive(Debug)]
@@ -52,6 +53,37 @@ pub enum Effect {
     Card { session: SessionKey, card: TerminalCard },
     /// Tell the watcher what to watch, in place of what it watched before.
     Watch(WatchWish),
+    /// Workspace to those that keep account: a file was changed, by an agent or behind our back.
+    Landed(Box<Change>),
+}
+
+/// A change of a file that has landed, whichever way it came there. All texts are those of the buffer that holds the
+/// file, with its unsaved lines, else those of the disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The session whose agent wrote; of a change on disk, the one in which it is spoken of.
+    pub session: SessionKey,
+    /// Real path.
+    pub path: PathBuf,
+    /// The buffer that holds it, if one does.
+    pub buf: Option<BufId>,
+    /// The text before; `None` when there was no file.
+    pub before: Option<Snapshot>,
+    /// The text after it, with what a formatter made of it at the save; `None` when there is no file any more.
+    pub after: Option<Snapshot>,
+    /// Whose it is.
+    pub author: Author,
+}
+
+/// Whose a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The session's agent: it asked for it, or a tool call of its running turn names the file.
+    Agent,
+    /// A turn runs, and nothing says that its agent did it.
+    Unknown,
+    /// No turn runs: a person or a program of theirs.
+    Person,
 }
 
 /// A path that a session may touch only if a person says so.

@@ -158,6 +158,7 @@ impl Edges {
             | Effect::AskCommand(_)
             | Effect::CommandDecided { .. }
             | Effect::Card { .. }
+            | Effect::Landed(_)
             | Effect::AccessDecided { .. }
             | Effect::WriteDecided { .. }
             | Effect::PromptDue { .. }

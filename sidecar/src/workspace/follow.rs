@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::effect::{Effect, NvimCmd, WatchWish};
+use crate::effect::{Author, Effect, NvimCmd, WatchWish};
 use crate::model::{BufId, SessionKey};
 use crate::workspace::text::Snapshot;
 use crate::workspace::write::{Plan, WriteOp};
@@ -142,13 +142,26 @@ impl Workspace {
         for session in self.follows.running.iter().filter(|key| self.roots.contains(key, real)) {
             let cwd = self.roots.of(session).first().copied().unwrap_or(Path::new("/"));
             let name = real.strip_prefix(cwd).unwrap_or(real).to_string_lossy();
-            let named = |path: &PathBuf| path == real || cwd.join(path) == real;
-            let by = match self.follows.named.iter().any(|(key, path)| key == session && named(path)) {
-                true => "",
-                // A tool may not say which file it touches, and so may a person in another window.
-                false => " (it is not known by whom)",
+            let by = match self.author(session, real) {
+                Author::Unknown => " (it is not known by whom)",
+                Author::Agent | Author::Person => "",
             };
             out.push(Effect::Told { session: session.clone(), text: format!("{name} {text}{by}.") });
+        }
+    }
+
+    /// Whose a change on disk of this file is, as far as that can be told.
+    pub(super) fn author(&self, session: &SessionKey, real: &Path) -> Author {
+        if !self.follows.running.contains(session) {
+            return Author::Person;
+        }
+        let roots = self.roots.of(session);
+        let cwd = roots.first().copied().unwrap_or(Path::new("/"));
+        let named = |path: &PathBuf| path == real || cwd.join(path) == real;
+        // A tool may not say which file it touches, and a person in another window may have changed it.
+        match self.follows.named.iter().any(|(key, path)| key == session && named(path)) {
+            true => Author::Agent,
+            false => Author::Unknown,
         }
     }
 

@@ -37,6 +37,8 @@ struct Desk {
     ws: Workspace,
     session: SessionKey,
     log: String,
+    /// What landed, a line each.
+    landed: Vec<String>,
     files: BTreeMap<PathBuf, Result<DiskText, DiskError>>,
     links: Vec<(PathBuf, PathBuf)>,
     bufs: BTreeMap<i64, Paper>,
@@ -73,6 +75,7 @@ impl Desk {
             ws,
             session,
             log: String::new(),
+            landed: Vec::new(),
             files: BTreeMap::new(),
             links: Vec::new(),
             bufs: BTreeMap::new(),
@@ -315,6 +318,16 @@ impl Desk {
                     };
                     reply.send(result);
                     while self.answers.1.try_recv().is_ok() {}
+                }
+                Effect::Landed(change) => {
+                    let text = |s: &Option<text::Snapshot>| s.as_ref().map(|s| s.wire().text);
+                    self.landed.push(format!(
+                        "{:?} {} {:?} -> {:?}",
+                        change.author,
+                        change.path.display(),
+                        text(&change.before),
+                        text(&change.after),
+                    ));
                 }
                 Effect::AskWrite(ask) => {
                     self.asked.push_back(ask.op);

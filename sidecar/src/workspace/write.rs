@@ -336,6 +336,7 @@ impl Workspace {
             }
             (Stage::Rereading(plan), DiskResult::Text(text)) => self.write_reread(id, op, plan, text, out),
             (Stage::Writing(plan), DiskResult::Written(Ok(_))) => {
+                self.landed(&op, &plan, plan.new.clone(), None, out);
                 self.write_known(&op, &plan, plan.new.clone(), true);
                 op.written(out);
             }

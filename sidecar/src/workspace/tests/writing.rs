@@ -393,3 +393,28 @@ fn outside_the_roots_nothing_is_written() {
     );
     assert!(d.files.is_empty());
 }
+
+#[test]
+fn what_landed_is_told_with_the_text_before_and_after_whichever_way_it_came() {
+    let mut d = Desk::new();
+    d.file("/p/a", "one\ntwo\n").file("/p/b", "b\n").open(1, "/p/a", "one\ntwo\n");
+    d.change(1, 0, 1, &["mine"]);
+    d.read("/p/a");
+    d.write_through("/p/a", "mine\nTWO\n");
+    d.read("/p/b");
+    d.write("/p/b", "B\n");
+    d.allow();
+    d.write("/p/new", "new\n");
+    d.allow();
+    assert_eq!(
+        d.landed,
+        [
+            r#"Agent /p/a Some("mine\ntwo\n") -> Some("mine\nTWO\n")"#,
+            r#"Agent /p/b Some("b\n") -> Some("B\n")"#,
+            r#"Agent /p/new None -> Some("new\n")"#,
+        ]
+    );
+    d.write("/p/new", "no\n");
+    d.verdict(false);
+    assert_eq!(d.landed.len(), 3, "what a person rejects does not land");
+}

@@ -5,7 +5,7 @@
 //! and the room.
 
 use super::{Closed, Plan, Stage, WriteOp};
-use crate::effect::{DiskCmd, EditCall, Effect, NvimCmd};
+use crate::effect::{Author, Change, DiskCmd, EditCall, Effect, NvimCmd};
 use crate::event::{DiskError, DiskText, EditOutcome, PathKind, Save, Stamp};
 use crate::model::{BufId, OpId, RpcError};
 use crate::workspace::bufs::{Buf, Open};
@@ -170,14 +170,14 @@ impl Workspace {
         };
         match outcome {
             EditOutcome::Done { tick, saved, modified, stamp } => {
-                self.write_landed(&op, &plan, (buf, tick, modified, stamp), (eol, announced));
+                self.write_landed(&op, &plan, (buf, tick, modified, stamp), (eol, announced), out);
                 if op.follows().is_some() {
                     self.followed(op.real(), &plan, out);
                 }
                 if saved { op.written(out) } else { op.done(out) }
             }
             EditOutcome::NotSaved { tick, message } => {
-                self.write_landed(&op, &plan, (buf, tick, true, None), (eol, announced));
+                self.write_landed(&op, &plan, (buf, tick, true, None), (eol, announced), out);
                 let error = refusal::not_saved(&op.path, &message);
                 self.write_failed(op, error, out);
             }
@@ -255,6 +255,7 @@ impl Workspace {
         plan: &Plan,
         (buf, tick, modified, stamp): (BufId, u64, bool, Option<Stamp>),
         (eol, announced): (bool, u64),
+        out: &mut Vec<Effect>,
     ) {
         let newer_facts = self.bufs.get(buf).is_none_or(|b| b.announced != announced);
         self.bufs.edited(buf, tick, modified, (!newer_facts).then_some(eol), stamp);
@@ -262,7 +263,26 @@ impl Workspace {
             self.bufs.looked(buf, *stamp, plan.theirs.clone(), true);
         }
         let text = self.bufs.ready(buf).map_or_else(|| plan.new.clone(), Buf::snapshot);
+        self.landed(op, plan, text.clone(), Some(buf), out);
         self.write_known(op, plan, text, !modified);
+    }
+
+    /// Tells of a change that is in its file now.
+    pub(super) fn landed(
+        &self,
+        op: &WriteOp,
+        plan: &Plan,
+        after: Snapshot,
+        buf: Option<BufId>,
+        out: &mut Vec<Effect>,
+    ) {
+        if plan.live.as_ref() == Some(&after) {
+            return;
+        }
+        let (session, path) = (op.session.clone(), op.real().to_owned());
+        let author = if op.follows().is_some() { self.author(&session, &path) } else { Author::Agent };
+        let (before, after) = (plan.live.clone(), Some(after));
+        out.push(Effect::Landed(Box::new(Change { session, path, buf, before, after, author })));
     }
 
     pub(super) fn write_known(&mut self, op: &WriteOp, plan: &Plan, text: Snapshot, on_disk: bool) {
