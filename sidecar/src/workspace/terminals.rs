@@ -213,7 +213,8 @@ impl Workspace {
             rows: 24,
             cols: 80,
         };
-        let t = Terminal::new(session.clone(), run, line, Stage::Asked(reply), limit, now);
+        let mut t = Terminal::new(session.clone(), run, line, Stage::Asked(reply), limit, now);
+        t.store.resize(t.run.rows, t.run.cols);
         self.terminals.all.insert(id, t);
         if cwd == root {
             self.terminal_ask(id, None, &mut out);

@@ -3,19 +3,21 @@
 //! Owns the open lines, those that a program can still rewrite, and the text above them. It never drops text by itself
 //! but what was rewritten: [`Plain::bound`] does, from the front. Part of the store.
 //!
-//! A program may move back to the last [`REACH`] lines and rewrite them, as progress bars do. Lines are not wrapped. A
-//! tab is one cell. To clear the screen or to go to its top begins a new line: what was there was read. What is drawn on
-//! the alternate screen (editors, pagers) is no text.
+//! A program may move back over the lines that its screen shows, at most [`REACH`], and rewrite them, as progress bars
+//! do. Lines are not wrapped; of one that is longer than a screen is wide by far, only the end can be rewritten. A tab is
+//! one cell. To clear the screen or to go to its top begins a new line: what was there was read. What is drawn on the
+//! alternate screen (editors, pagers) is no text.
 
-use unicode_width::UnicodeWidthChar;
 use vte::{Params, Parser, Perform};
 
-use super::line::Line;
+use super::line::{LONG, Line};
 
 /// Lines that can be gone back to.
 pub const REACH: usize = 64;
-/// The most cells that a cursor can be moved to the right of a line's end.
-const FAR: usize = 1000;
+/// Cells of a line of the screen, until it is said how many there are.
+const COLS: usize = 200;
+/// Characters of a line among the last lines; of a longer one, the end.
+const WIDE: usize = 500;
 
 /// See the module.
 #[derive(Default)]
@@ -24,6 +26,20 @@ pub struct Plain {
     page: Page,
     /// Bytes of a character whose rest has not come yet.
     partial: Vec<u8>,
+    /// The escape sequence that is open.
+    sequence: Sequence,
+}
+
+/// How far an escape sequence is. The parser says when one ends, but for a CSI that it takes for nonsense.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Sequence {
+    /// None is open, or one whose end the parser tells.
+    #[default]
+    Other,
+    /// After ESC.
+    Escape,
+    /// A control sequence.
+    Csi,
 }
 
 impl std::fmt::Debug for Plain {
@@ -35,13 +51,20 @@ impl std::fmt::Debug for Plain {
 /// The text so far and the cursor in it.
 #[derive(Debug)]
 struct Page {
-    /// Finished lines, each with its newline.
+    /// Finished lines, each with its newline, and then the beginning of the first open one where that is too long.
     done: String,
     /// The line with the cursor, and those below that a program went up from. Never empty.
     open: Vec<Line>,
     row: usize,
     col: usize,
     saved: (usize, usize),
+    /// Lines before the first open one.
+    first: usize,
+    /// Lines above the screen, which no program can reach.
+    top: usize,
+    /// Lines that the screen shows, and the cells of each.
+    rows: usize,
+    cols: usize,
     /// The alternate screen is shown.
     alternate: bool,
     /// No escape sequence is open.
@@ -58,6 +81,10 @@ impl Default for Page {
             row: 0,
             col: 0,
             saved: (0, 0),
+            first: 0,
+            top: 0,
+            rows: REACH,
+            cols: COLS,
             alternate: false,
             ground: true,
             cut: false,
@@ -68,24 +95,49 @@ impl Default for Page {
 impl Plain {
     /// More bytes.
     pub fn feed(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let taken = if self.page.ground {
-                self.ground(bytes)
-            } else {
-                self.parser.advance_until_terminated(&mut self.page, bytes)
-            };
+        while let Some(first) = bytes.first() {
+            let taken =
+                if self.page.ground && *first != 0x1b { self.ground(bytes) } else { self.inside(*first) };
             bytes = &bytes[taken..];
         }
+    }
+
+    /// The screen shows so many lines now, each of so many cells.
+    pub fn resize(&mut self, rows: u16, cols: u16) {
+        (self.page.rows, self.page.cols) = (usize::from(rows.max(1)), usize::from(cols.max(1)));
+    }
+
+    /// A byte of an escape sequence: always taken, unless it ends a character that was cut.
+    fn inside(&mut self, byte: u8) -> usize {
+        if !self.partial.is_empty() {
+            return self.complete(byte);
+        }
+        self.page.ground = false;
+        self.parser.advance(&mut self.page, &[byte]);
+        self.sequence = match (self.sequence, byte) {
+            (_, 0x1b) => Sequence::Escape,
+            (Sequence::Escape, b'[') => Sequence::Csi,
+            // Ignored inside a sequence.
+            (same, 0..=0x1f | 0x7f..) => same,
+            (Sequence::Csi, b'@'..=b'~') => {
+                self.page.ground = true;
+                Sequence::Other
+            }
+            (Sequence::Csi, _) => Sequence::Csi,
+            _ => Sequence::Other,
+        };
+        // These two end any.
+        self.page.ground |= matches!(byte, 0x18 | 0x1a);
+        if self.page.ground {
+            self.sequence = Sequence::Other;
+        }
+        1
     }
 
     /// Bytes outside escape sequences: how many were taken.
     fn ground(&mut self, bytes: &[u8]) -> usize {
         if !self.partial.is_empty() {
-            return self.complete(bytes);
-        }
-        if bytes[0] == 0x1b {
-            self.page.ground = false;
-            return self.parser.advance_until_terminated(&mut self.page, bytes);
+            return self.complete(bytes[0]);
         }
         if let Some(taken) = self.page.lines(bytes) {
             return taken;
@@ -119,34 +171,28 @@ impl Plain {
         end
     }
 
-    /// One more byte for a character that was cut.
-    fn complete(&mut self, bytes: &[u8]) -> usize {
-        let goes_on = (0x80..0xc0).contains(&bytes[0]);
-        if goes_on {
-            self.partial.push(bytes[0]);
-        }
-        match std::str::from_utf8(&self.partial) {
-            Ok(text) => {
-                if let Some(c) = text.chars().next() {
-                    self.page.put(c);
-                }
+    /// The next byte after a character that was cut: 1 if it belongs to it, 0 if it begins something else.
+    fn complete(&mut self, byte: u8) -> usize {
+        self.partial.push(byte);
+        let text = std::str::from_utf8(&self.partial).map(|text| text.chars().next());
+        match text {
+            Err(_) if may_go_on(&self.partial) => 1,
+            Ok(c) => {
+                c.into_iter().for_each(|c| self.page.put(c));
                 self.partial.clear();
+                1
             }
-            Err(_) if goes_on && may_go_on(&self.partial) => {}
             Err(_) => {
-                // A byte that does not belong to it begins something else.
-                let own = goes_on && !may_go_on(&self.partial) && self.partial.len() > 1;
-                self.partial.clear();
                 self.page.put(char::REPLACEMENT_CHARACTER);
-                return usize::from(goes_on && !own) + usize::from(own);
+                self.partial.clear();
+                0
             }
         }
-        usize::from(goes_on)
     }
 
     /// Bytes of text.
     pub fn size(&self) -> usize {
-        let open: usize = self.page.open.iter().map(|line| line.text().len() + 1).sum();
+        let open: usize = self.page.open.iter().map(|line| line.size() + 1).sum();
         self.page.done.len() + open - 1 + if self.partial.is_empty() { 0 } else { 3 }
     }
 
@@ -171,7 +217,7 @@ impl Plain {
             if n > 0 {
                 text.push('\n');
             }
-            text.push_str(line.text());
+            line.push_to(0, &mut text);
         }
         if !self.partial.is_empty() {
             text.push(char::REPLACEMENT_CHARACTER);
@@ -181,14 +227,27 @@ impl Plain {
         (text, self.page.cut || skip > 0)
     }
 
-    /// The last lines, oldest first; without an empty one at the end.
+    /// The last lines, oldest first, without an empty one at the end. Long ones are cut.
     pub fn last_lines(&self, count: usize) -> Vec<String> {
-        let open = self.page.open.iter().rev().map(Line::text);
-        let done = self.page.done.strip_suffix('\n').map(|text| text.rsplit('\n')).into_iter().flatten();
-        let lines = open.chain(done).skip_while(|line| line.is_empty()).take(count);
-        let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+        let mut done = self.page.done.split('\n').rev();
+        // What the first open line begins with.
+        let head = done.next().unwrap_or_default();
+        let open = self.page.open.iter().enumerate().rev().map(|(n, line)| match n {
+            0 => cut(head) + &line.text(),
+            _ => line.text(),
+        });
+        let lines = open.map(|line| cut(&line)).chain(done.map(cut));
+        let mut lines: Vec<String> = lines.skip_while(String::is_empty).take(count).collect();
         lines.reverse();
         lines
+    }
+}
+
+/// The end of a line that is too long.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth_back(WIDE) {
+        Some((at, c)) => format!("…{}", &line[at + c.len_utf8()..]),
+        None => line.to_owned(),
     }
 }
 
@@ -212,39 +271,69 @@ impl Page {
             }
             self.done.push_str(std::str::from_utf8(line).unwrap_or_default());
             self.done.push('\n');
+            self.first += 1;
             taken += end + 1;
         }
+        self.scroll();
         (taken > 0).then_some(taken)
     }
 
-    fn ascii(&mut self, text: &str) {
-        if !self.alternate {
-            self.open[self.row].ascii(self.col, text);
-            self.col += text.len();
+    fn ascii(&mut self, mut text: &str) {
+        while !self.alternate && !text.is_empty() {
+            // As if it came letter by letter.
+            let (now, rest) = text.split_at(LONG.saturating_sub(self.col).clamp(1, text.len()));
+            self.open[self.row].ascii(self.col, now);
+            self.col += now.len();
+            self.shorten();
+            text = rest;
         }
     }
 
     fn put(&mut self, c: char) {
-        if self.alternate || c.is_control() && c != '\t' {
-            return;
+        if !self.alternate && (c == '\t' || !c.is_control()) {
+            self.col += self.open[self.row].write(self.col, c);
+            self.shorten();
         }
-        let width = if c == '\t' { 1 } else { c.width().unwrap_or(0) };
-        self.open[self.row].put(self.col, c, width);
-        self.col += width;
+    }
+
+    /// The beginning of a line that does not end is finished text.
+    fn shorten(&mut self) {
+        let cells = self.open[self.row].cells();
+        if cells >= LONG && self.col >= cells {
+            self.finish(self.row);
+            self.col -= self.open[0].take_front(LONG / 2, &mut self.done);
+        }
+    }
+
+    /// The first open lines are open no more.
+    fn finish(&mut self, count: usize) {
+        for line in self.open.drain(..count) {
+            line.push_to(0, &mut self.done);
+            self.done.push('\n');
+        }
+        self.first += count;
+        self.row = self.row.saturating_sub(count);
     }
 
     fn newline(&mut self) {
         self.col = 0;
         if self.row + 1 < self.open.len() {
             self.row += 1;
-            return;
+        } else {
+            self.finish(self.open.len());
+            self.open.push(Line::default());
         }
-        for line in self.open.drain(..) {
-            self.done.push_str(line.text());
-            self.done.push('\n');
-        }
-        self.open.push(Line::default());
-        self.row = 0;
+        self.scroll();
+    }
+
+    /// The screen shows the cursor.
+    fn scroll(&mut self) {
+        self.top = self.top.max((self.first + self.row + 1).saturating_sub(self.rows));
+    }
+
+    /// As far to the right as a cursor goes: to the edge of the screen, or of a line that is not wrapped there.
+    fn clamp(&self, col: usize) -> usize {
+        col.min(self.open[self.row].cells().max(self.cols - 1))
     }
 
     /// What comes stands below what is there.
@@ -254,19 +343,31 @@ impl Page {
             self.newline();
         }
         self.col = 0;
+        self.top = self.first + self.row;
     }
 
     fn up(&mut self, count: usize) {
         for _ in 0..count {
             if self.row > 0 {
                 self.row -= 1;
-            } else if self.open.len() < REACH && self.done.pop().is_some() {
-                // The newline is gone; the line before it is open again.
-                let start = self.done.rfind('\n').map_or(0, |at| at + 1);
-                let line = Line::from(self.done.split_off(start));
-                self.open.insert(0, line);
+            } else if !self.reopen() {
+                return;
             }
         }
+    }
+
+    /// The last finished line can be rewritten again.
+    fn reopen(&mut self) -> bool {
+        if self.first <= self.top || self.open.len() >= REACH || !self.done.ends_with('\n') {
+            return false;
+        }
+        self.done.pop();
+        let from = self.done.floor_char_boundary(self.done.len().saturating_sub(LONG / 2));
+        let start = self.done[from..].rfind('\n').map_or(from, |at| from + at + 1);
+        self.open.insert(0, Line::from(&self.done[start..]));
+        self.done.truncate(start);
+        self.first -= 1;
+        true
     }
 
     fn control(&mut self, byte: u8) {
@@ -297,8 +398,6 @@ impl Perform for Page {
     }
 
     fn execute(&mut self, byte: u8) {
-        // CAN and SUB end a sequence; other controls may stand inside one.
-        self.ground |= matches!(byte, 0x18 | 0x1a);
         if !self.alternate {
             self.control(byte);
         }
@@ -330,9 +429,9 @@ impl Perform for Page {
                 self.row = (self.row + n).min(self.open.len() - 1);
                 self.col = 0;
             }
-            'C' | 'a' => self.col = (self.col + n).min(self.open[self.row].cells() + FAR),
+            'C' | 'a' => self.col = self.clamp(self.col + n),
             'D' => self.col = self.col.saturating_sub(n),
-            'G' | '`' => self.col = (n - 1).min(self.open[self.row].cells() + FAR),
+            'G' | '`' => self.col = self.clamp(n - 1),
             'H' | 'f' => self.new_screen(),
             'J' => match kind(params) {
                 0 => {
@@ -349,7 +448,7 @@ impl Perform for Page {
             },
             'X' => self.open[self.row].blank(self.col, self.col + n),
             'P' => self.open[self.row].delete(self.col, n),
-            '@' => self.open[self.row].insert(self.col, n.min(FAR)),
+            '@' => self.open[self.row].insert(self.col, n.min(self.cols)),
             's' => self.saved = (self.open.len() - self.row, self.col),
             'u' => self.restore(),
             _ => {}
@@ -386,7 +485,7 @@ impl Page {
         let (from_end, col) = self.saved;
         if from_end > 0 {
             self.row = self.open.len().saturating_sub(from_end);
-            self.col = col.min(self.open[self.row].cells() + FAR);
+            self.col = self.clamp(col);
         }
     }
 }

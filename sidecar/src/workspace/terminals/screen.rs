@@ -24,6 +24,7 @@ impl Workspace {
             return Vec::new();
         }
         (t.run.rows, t.run.cols) = (rows, cols);
+        t.store.resize(rows, cols);
         vec![Effect::Pty(id, PtyCmd::Resize { rows, cols })]
     }
 

@@ -20,6 +20,11 @@ impl Store {
         Self { plain: Plain::default(), limit, total: 0 }
     }
 
+    /// The size, in cells, of the window that the program believes to write in.
+    pub fn resize(&mut self, rows: u16, cols: u16) {
+        self.plain.resize(rows, cols);
+    }
+
     /// More bytes of the program, as it wrote them.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
@@ -30,12 +35,13 @@ impl Store {
         }
     }
 
-    /// The text, from a character's start, and whether its beginning is missing.
+    /// The text, from a character's start, and whether its beginning is missing: of the text as it is now, for whether it
+    /// once was longer depends on when one looks.
     pub fn text(&self) -> (String, bool) {
         self.plain.text(self.limit)
     }
 
-    /// Its last lines, oldest first.
+    /// Its last lines, oldest first; long ones are cut.
     pub fn last_lines(&self, count: usize) -> Vec<String> {
         self.plain.last_lines(count)
     }

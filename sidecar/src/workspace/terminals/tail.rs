@@ -6,6 +6,9 @@
 /// Bytes of an order that is looked at; a longer one is left out.
 const ORDER: usize = 4 << 10;
 
+/// What links may lead to; others could start a program with what a command chose.
+const SCHEMES: [&[u8]; 4] = [b"http", b"https", b"file", b"mailto"];
+
 const ESC: u8 = 0x1b;
 const BEL: u8 = 0x07;
 
@@ -144,13 +147,22 @@ impl Tail {
 
     /// An OSC has ended: a link passes.
     fn ordered(&mut self, out: &mut Vec<u8>) -> State {
-        if self.order.starts_with(b"8;") && self.order.len() <= ORDER {
+        if self.order.len() <= ORDER && is_link(&self.order) {
             out.extend(b"\x1b]");
             out.extend_from_slice(&self.order);
             out.extend(b"\x1b\\");
         }
         State::Ground
     }
+}
+
+/// Whether an order is a link, to what a person may well open, or the end of one.
+fn is_link(order: &[u8]) -> bool {
+    let target = order.strip_prefix(b"8;").and_then(|rest| rest.splitn(2, |b| *b == b';').nth(1));
+    target.is_some_and(|target| {
+        let scheme = target.split(|b| *b == b':').next().unwrap_or_default().to_ascii_lowercase();
+        target.is_empty() || SCHEMES.contains(&scheme.as_slice())
+    })
 }
 
 #[cfg(test)]

@@ -40,6 +40,13 @@ fn what_is_seen_in_the_end_is_the_text() {
         (b"ab\x1b7cd\x1b8X", "abXd"),
         (b"cut \x1b[31", "cut "),
         (b"\x1b[31\x18plain", "plain"),
+        (b"job\x1b[999C\x1b[3D[ok]", &format!("job{:193}[ok]", "")),
+        // A control sequence that makes no sense ends where any does.
+        (b"\x1b[1<m\xe6\xbc\xa2", "\u{6f22}"),
+        (b"\x1b[1\x7f\xc31mred", "red"),
+        (b"\x1b\x7f\xc3[1mred", "red"),
+        (b"\xed\x82\xe0\x98\xac\xe2", "\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}"),
+        (b"\xe6\xbc\x1b[31mred", "\u{fffd}red"),
     ] {
         assert_eq!(text(bytes), want, "{:?}", String::from_utf8_lossy(bytes));
     }
@@ -89,6 +96,48 @@ fn the_limit_keeps_the_end_from_a_characters_start_and_stays_said() {
     assert_eq!(none.text(), (String::new(), false));
     none.feed(b"a");
     assert_eq!(none.text(), (String::new(), true));
+}
+
+/// Bytes that are kept of it, roughly.
+fn kept(plain: &Plain) -> usize {
+    plain.page.done.capacity() + plain.page.open.iter().map(|line| line.cells() * 4).sum::<usize>()
+}
+
+#[test]
+fn what_never_ends_is_kept_within_bounds_and_its_end_is_exact() {
+    for piece in ["a", "漢", "é\u{301}", "ab\x1b[900C", "\x1b[1000@", "\u{301}", "x\x1b[63A", "\x1b]0;t"] {
+        let (mut plain, mut whole) = (Plain::default(), Plain::default());
+        let bytes = piece.repeat(1000);
+        for _ in 0..50 {
+            plain.feed(bytes.as_bytes());
+            plain.bound(1000);
+            whole.feed(bytes.as_bytes());
+            assert!(kept(&plain) < 256 << 10, "{piece:?}");
+        }
+        assert_eq!(plain.text(1000).0, whole.text(1000).0, "{piece:?}");
+        assert!(plain.last_lines(5).iter().all(|line| line.chars().count() <= WIDE + 1));
+    }
+}
+
+#[test]
+fn of_a_line_that_is_very_long_the_end_can_still_be_rewritten() {
+    let long = "x".repeat(3 * LONG);
+    let text = text(format!("{long} 10%\x1b[4D 20%\r\nnext\r\n\x1b[2Ayes\r\n").as_bytes());
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert!(first.len() == long.len() + 4 && first.ends_with("x 20%") && rest == "next\n", "{rest:?}");
+    assert!(first.contains("yes"), "it begins where the part that can be rewritten does");
+}
+
+#[test]
+fn what_has_left_the_screen_cannot_be_taken_back() {
+    let mut plain = Plain::default();
+    plain.resize(24, 80);
+    let lines: String = (0..300).map(|n| format!("{n}\r\n")).collect();
+    plain.feed(lines.as_bytes());
+    (0..4).for_each(|_| plain.feed(b"\x1b[63A\x1b[J"));
+    assert_eq!(plain.text(usize::MAX).0.lines().count(), 277);
+    plain.feed(b"new\r\n\x1b[2J\x1b[9Aold");
+    assert!(plain.text(usize::MAX).0.ends_with("276\nnew\nold"), "nor what was there before it was cleared");
 }
 
 #[test]
@@ -176,9 +225,31 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
         "\x18",
         "\x1b[B",
         "\x07",
+        "\x1b[1<m",
+        "\x1b[>1;2$p",
+        "\x1b(B",
+        "\x1bP1$r\x1b\\",
+        "\x1b_a\x1b\\",
     ]);
-    let odd = prop::sample::select(vec![&b"\xff"[..], b"\xc3", b"\xe6\xbc", b"\x1b", b"\x9d"]);
-    let any = prop_oneof![9 => piece.prop_map(|p| p.as_bytes().to_vec()), 1 => odd.prop_map(<[u8]>::to_vec)];
+    let odd = prop::sample::select(vec![
+        &b"\xff"[..],
+        b"\xc3",
+        b"\xe6\xbc",
+        b"\xed\x82",
+        b"\xe0",
+        b"\x98",
+        b"\xf0\x9f",
+        b"\x1b",
+        b"\x1b[",
+        b"\x1b]",
+        b"\x1b[1<",
+        b"\x1bP",
+        b"\x7f",
+        b"\x9d",
+        b"\x18",
+        b"\x1a",
+    ]);
+    let any = prop_oneof![3 => piece.prop_map(|p| p.as_bytes().to_vec()), 1 => odd.prop_map(<[u8]>::to_vec)];
     prop::collection::vec(any, 0..40).prop_map(|pieces| pieces.concat())
 }
 
@@ -201,7 +272,19 @@ proptest! {
         for window in cuts.windows(2) {
             plain.feed(&bytes[window[0]..window[1]]);
         }
-        prop_assert_eq!(plain.text(usize::MAX).0, whole);
+        prop_assert_eq!(&plain.text(usize::MAX).0, &whole);
+        let mut slow = Plain::default();
+        bytes.chunks(1).for_each(|byte| slow.feed(byte));
+        prop_assert_eq!(slow.text(usize::MAX).0, whole);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_read_as_everybody_reads_them(
+        bytes in prop::collection::vec(prop_oneof![0x80u8.., 0x20u8..0x7f], 0..40)
+    ) {
+        let lossy = String::from_utf8_lossy(&bytes);
+        let shown: String = lossy.chars().filter(|c| !c.is_control()).collect();
+        prop_assert_eq!(text(&bytes), shown);
     }
 
     #[test]

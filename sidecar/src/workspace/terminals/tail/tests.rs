@@ -21,6 +21,8 @@ fn orders_to_the_owner_of_the_terminal_do_not_pass_and_all_else_does() {
         (b"a\x1b\x7f]52;c;aGk=\x1b\\b", "ab"),
         ("a\x1bä]52;c;aGk=\x1b\\b".as_bytes(), "aä]52;c;aGk=\x1b\\b"),
         (b"\x1b]0;title\x07x\x07y", "xy"),
+        (b"\x1b]8;;javascript:x\x1b\\no\x1b]8;;\x1b\\", "no\x1b]8;;\x1b\\"),
+        (b"\x1b]8;id=1;MAILTO:a\x07m\x1b]8;x\x07", "\x1b]8;id=1;MAILTO:a\x1b\\m"),
         (b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"),
         (b"\x1bP+q544e\x1b\\x\x1b_apc\x1b\\\x1b^pm\x1b\\", "x"),
         (b"\x1b[31mred\x1b[0m\x1b[6n\x1b(B\xc3\xa9\xc2\xa9", "\x1b[31mred\x1b[0m\x1b[6n\x1b(Bé©"),
