@@ -142,7 +142,7 @@ pub struct TerminalCard {
     pub end: Option<CommandEnd>,
     /// A person stopped it.
     pub stopped: bool,
-    /// How long it ran, once it ended.
+    /// How long it ran; while it runs, how long it has by now, in steps of 5 s and later of a minute.
     pub seconds: u64,
     /// Where more of its output is than the lines show.
     pub log: Option<PathBuf>,

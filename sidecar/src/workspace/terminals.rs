@@ -45,6 +45,8 @@ const MUCH: u64 = 4 << 10;
 const CARD_LINES: usize = 6;
 /// Between two changes of a card whose command writes.
 const CARD_PAUSE: Millis = 100;
+/// How long a command runs is said in such steps; in steps of a minute after the first one.
+const STEP: Millis = 5_000;
 
 /// What an agent wants to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,7 +106,7 @@ struct Terminal {
     /// The agent runs it itself; it is only shown.
     shown: Option<Shown>,
     started: Millis,
-    /// After the start.
+    /// How long it ran; while it runs, what its card says of that.
     took: Millis,
     store: Store,
     tail: Tail,
@@ -116,6 +118,8 @@ struct Terminal {
     stale: bool,
     /// The card does not change before this.
     card_due: Millis,
+    /// How long it runs is to be said anew then.
+    step_due: Millis,
 }
 
 impl Terminal {
@@ -260,7 +264,7 @@ impl Workspace {
         let Stage::Asked(reply) = std::mem::replace(&mut t.stage, Stage::Running) else { return out };
         let error = match verdict {
             CommandVerdict::Run => {
-                t.started = now;
+                (t.started, t.step_due) = (now, now + STEP);
                 self.terminals.changed = true;
                 out.push(Effect::Pty(id, PtyCmd::Run(Box::new(t.run.clone()))));
                 out.push(Effect::Answer(reply, Ok(json!({ "terminalId": wire(id) }).to_string().into())));
@@ -479,6 +483,7 @@ impl Terminal {
             killers: Vec::new(),
             stale: false,
             card_due: 0,
+            step_due: 0,
         }
     }
 

@@ -8,7 +8,14 @@ use crate::effect::TerminalCard;
 /// The card's lines. The first one names the command and how it goes.
 pub fn lines(card: &TerminalCard) -> Vec<Line> {
     let (status, group) = match &card.end {
-        None => ("runs".to_owned(), "BosunToolRunning"),
+        None => {
+            let so_far = match card.seconds {
+                0 => String::new(),
+                seconds if seconds < 60 => format!(" for {seconds} s"),
+                seconds => format!(" for {} min", seconds / 60),
+            };
+            (format!("runs{so_far}"), "BosunToolRunning")
+        }
         Some(_) if card.stopped => (format!("stopped after {} s", card.seconds), "BosunToolCancelled"),
         Some(end) if end.code == 0 => (format!("done in {} s", card.seconds), "BosunToolDone"),
         Some(end) => {

@@ -2,7 +2,7 @@
 //!
 //! Owns no state of its own. It never answers an agent. Part of `terminals`; called by the app.
 
-use super::{CARD_LINES, CARD_PAUSE, MUCH, Stage, Terminal, Terminals};
+use super::{CARD_LINES, CARD_PAUSE, MUCH, STEP, Stage, Terminal, Terminals};
 use std::path::Path;
 
 use crate::effect::{Effect, NvimCmd, PtyCmd, TerminalCard, TerminalState};
@@ -59,8 +59,13 @@ impl Workspace {
             if let Some(piece) = t.feed.take(now) {
                 out.push(Effect::Nvim(NvimCmd::TerminalFeed { terminal: *id, piece }));
             }
+            t.stale |= t.runs() && t.step_due <= now;
             if t.stale && t.card_due <= now {
                 (t.stale, t.card_due) = (false, now + CARD_PAUSE);
+                if t.runs() {
+                    t.took = in_steps(now.saturating_sub(t.started));
+                    t.step_due = t.started + t.took + if t.took < MINUTE { STEP } else { MINUTE };
+                }
                 out.push(t.as_card(*id, folder.as_deref()));
             }
         }
@@ -69,9 +74,19 @@ impl Workspace {
 
     /// When [`Self::terminals_due`] has something even if nothing happens.
     pub fn terminals_deadline(&self) -> Option<Millis> {
-        let due = |t: &Terminal| t.feed.deadline().into_iter().chain(t.stale.then_some(t.card_due)).min();
+        let due = |t: &Terminal| {
+            let card = t.stale.then_some(t.card_due);
+            let step = t.runs().then_some(t.step_due.max(t.card_due));
+            t.feed.deadline().into_iter().chain(card).chain(step).min()
+        };
         self.terminals.all.values().filter_map(due).min()
     }
+}
+
+const MINUTE: Millis = 60_000;
+
+fn in_steps(time: Millis) -> Millis {
+    time - time % if time < MINUTE { STEP } else { MINUTE }
 }
 
 impl Terminal {

@@ -146,3 +146,24 @@ fn every_way_out_answers_who_waits() {
         assert!(answers.contains("2: ") && answers.contains("3: "), "{how}: {answers}");
     }
 }
+
+#[test]
+fn a_card_says_how_long_its_command_has_run_in_steps_that_get_longer() {
+    let mut room = Room::new();
+    let (id, _) = room.run();
+    let mut said = Vec::new();
+    let mut now = 0;
+    while let Some(at) = room.ws.terminals_deadline().filter(|at| *at <= 200_000) {
+        assert!(at > now || now == 0, "it does not spin");
+        now = at.max(now + 1);
+        for effect in room.ws.terminals_due(now) {
+            if let Effect::Card { card, .. } = effect {
+                said.push(card.seconds);
+            }
+        }
+    }
+    assert_eq!(said, [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 120, 180]);
+    room.pty(id, PtyEvent::Exited(CommandEnd::default()));
+    room.ws.terminals_due(now + 1000);
+    assert_eq!(room.ws.terminals_deadline(), None, "nothing is due of one that ended");
+}

@@ -4,7 +4,7 @@
 //! into or stopped. Part of `terminals`; called by the app.
 
 use super::lf::Crlf;
-use super::{LIMIT, Stage, Terminal, told};
+use super::{LIMIT, STEP, Stage, Terminal, told};
 use crate::effect::{Effect, PtyRun};
 use crate::model::*;
 use crate::workspace::Workspace;
@@ -44,7 +44,7 @@ impl Workspace {
             };
             let shown = Shown { name: said.terminal.clone(), crlf: Crlf::default(), seen: String::new() };
             let t = Terminal::new(session.clone(), run, line, Stage::Running, LIMIT, now);
-            self.terminals.all.insert(id, Terminal { shown: Some(shown), released: true, ..t });
+            self.terminals.all.insert(id, Terminal { shown: Some(shown), released: true, step_due: now + STEP, ..t });
             self.terminals.changed = true;
             id
         });
