@@ -9,7 +9,7 @@ use crate::effect::{Effect, PtyRun};
 use crate::model::*;
 use crate::workspace::Workspace;
 
-/// Bytes of an agent's own output that are compared with what it says again.
+/// Bytes of the beginning of an agent's own output that are compared with what it says again.
 const SEEN: usize = 1 << 20;
 
 /// A terminal that the agent runs itself.
@@ -18,8 +18,23 @@ pub struct Shown {
     /// Its name for the agent.
     name: String,
     crlf: Crlf,
-    /// Output so far, as long as it is not longer than [`SEEN`]: some agents say all of it again.
+    /// The beginning of the output so far, at most [`SEEN`], and the length of all: some agents say all of it again.
     seen: String,
+    len: usize,
+}
+
+impl Shown {
+    /// What is new in an output that may begin with all that was said before.
+    fn news<'a>(&self, all: &'a str) -> &'a str {
+        all.get(self.len..).filter(|_| all.starts_with(&self.seen)).unwrap_or(all)
+    }
+
+    fn saw(&mut self, text: &str) {
+        if self.len == self.seen.len() {
+            self.seen.push_str(&text[..text.floor_char_boundary(SEEN - self.seen.len())]);
+        }
+        self.len += text.len();
+    }
 }
 
 impl Workspace {
@@ -42,9 +57,12 @@ impl Workspace {
                 rows: 24,
                 cols: 80,
             };
-            let shown = Shown { name: said.terminal.clone(), crlf: Crlf::default(), seen: String::new() };
+            let shown =
+                Shown { name: said.terminal.clone(), crlf: Crlf::default(), seen: String::new(), len: 0 };
             let t = Terminal::new(session.clone(), run, line, Stage::Running, LIMIT, now);
-            self.terminals.all.insert(id, Terminal { shown: Some(shown), released: true, step_due: now + STEP, ..t });
+            self.terminals
+                .all
+                .insert(id, Terminal { shown: Some(shown), released: true, step_due: now + STEP, ..t });
             self.terminals.changed = true;
             id
         });
@@ -60,10 +78,8 @@ impl Workspace {
         match said.part {
             TerminalPart::Info => {}
             TerminalPart::Output(all) => {
-                match t.shown.as_ref().and_then(|shown| all.strip_prefix(&*shown.seen)) {
-                    Some(new) => t.said(new),
-                    None => t.said(&all),
-                }
+                let new = t.shown.as_ref().map_or(&*all, |shown| shown.news(&all));
+                t.said(new);
             }
             TerminalPart::Delta(new) => t.said(&new),
             TerminalPart::Exit(end) => {
@@ -84,10 +100,26 @@ impl Terminal {
     /// The agent's own command wrote this.
     fn said(&mut self, text: &str) {
         let Some(shown) = &mut self.shown else { return };
-        if shown.seen.len() + text.len() <= SEEN {
-            shown.seen.push_str(text);
-        }
+        shown.saw(text);
         let bytes = shown.crlf.convert(text.as_bytes());
         self.wrote(&bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_that_is_said_again_is_new_only_behind_what_was_said_however_long_it_is() {
+        for chunk in ["x".repeat(100), "é".repeat(SEEN / 3), "y".repeat(3 * SEEN)] {
+            let mut shown = Shown { name: String::new(), crlf: Crlf::default(), seen: String::new(), len: 0 };
+            let all: String = (0..5).map(|n| format!("{n}{chunk}")).collect();
+            (0..5).for_each(|n| shown.saw(&format!("{n}{chunk}")));
+            assert!(shown.seen.len() <= SEEN);
+            assert_eq!(shown.news(&format!("{all}end")), "end");
+            assert_eq!(shown.news(&all), "");
+            assert_eq!(shown.news("other"), "other");
+        }
     }
 }
