@@ -39,7 +39,8 @@ function M.names()
   return names
 end
 
---- The preset of that name, with its program resolved: { name, command, args, env, install, unsaved, roots, builtin }.
+--- The preset of that name, with its program resolved: { name, command, args, env, install, unsaved, roots, commands,
+--- write_approval, builtin }.
 --- Or nil and why not.
 function M.get(name)
   local path = files()[name]
@@ -72,6 +73,7 @@ function M.get(name)
     unsaved = given.unsaved or preset.unsaved or config.get().unsaved,
     roots = given.roots or preset.roots,
     commands = given.commands or preset.commands,
+    write_approval = given.write_approval or preset.write_approval,
     builtin = demo,
   }
 end

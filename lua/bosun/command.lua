@@ -122,6 +122,21 @@ local subs = {
     run = function(words) report(bosun().cancel({ session = words[1] })) end,
     complete = session_ids,
   },
+  refuse = {
+    -- [id] words: rejects the oldest question, or that one, and tells the agent why.
+    run = function(words, c)
+      local text = c.args:match('^%S+%s+(.*)$') or ''
+      local question = tonumber(words[1]) and state().question(tonumber(words[1]))
+      if question then
+        text = text:match('^%S+%s*(.*)$') or ''
+      else
+        question = first_question()
+      end
+      if not question then return end
+      if text == '' then return require('bosun.questions').refuse(question.id) end
+      report(bosun().answer(question.id, 'reject_once', { why = text }))
+    end,
+  },
   answer = {
     -- [id] option; without an id the oldest question is meant. An option is named by its id, its kind, or the number
     -- that the screen shows.

@@ -31,6 +31,9 @@ local defaults = {
   -- Commands that agents run in the editor's terminals: ask (unless a permission of the turn was for that very one),
   -- agent (it asks by itself). Also in a preset.
   commands = 'ask',
+  -- Changes of files: ask (unless a permission of the turn was for that very one), agent (it asks by itself), review
+  -- (they land, and are kept or rejected afterwards). Also in a preset.
+  write_approval = 'ask',
   -- Seconds until a person is told that an agent does not start.
   start_timeout = 60,
   -- Of the chat: columns, or a part of the screen when below 1.
@@ -102,6 +105,7 @@ local preset = {
   unsaved = unsaved,
   roots = roots,
   commands = one_of('ask', 'agent'),
+  write_approval = one_of('ask', 'agent', 'review'),
 }
 
 local schema = {
@@ -123,6 +127,7 @@ local schema = {
   always_ask = strings,
   ask_read = strings,
   commands = one_of('ask', 'agent'),
+  write_approval = one_of('ask', 'agent', 'review'),
   start_timeout = positive,
   window = { width = positive },
   context = { file = 'boolean', selection = 'boolean' },

@@ -1,36 +1,57 @@
 -- The diffs of a question: a tab of our own with the live text, the proposal and a panel that answers.
 --
 -- Owns that tab. It is opened only by a person, at once (so that nothing takes the focus later), and filled as the text
--- arrives. Any way of closing it only hides it and leaves the question pending. Never computes a diff: 'diff' mode of
--- the editor does. A question about a merge is shown by `bosun.merge`. Called by the inbox (`recv`), by
+-- arrives. Where the proposal is the whole file the person may make something else of it, and writing it accepts what
+-- is shown. Any other way of closing the tab only hides it and leaves the question pending. Never computes a diff:
+-- 'diff' mode of the editor does. A question about a merge is shown by `bosun.merge`. Called by the inbox (`recv`), by
 -- `bosun.questions` (`on_questions`) and by keys.
 local M = {}
 
 local api, fn = vim.api, vim.fn
 local display = require('bosun.display')
 local footer = require('bosun.footer')
+local hunks = require('bosun.hunks')
+local proposals = require('bosun.proposals')
+local result = require('bosun.result')
 local sides = require('bosun.sides')
 
 -- The open tab, nil when there is none: what `bosun.sides` says, and { question, index, count, loaded, rows, note,
--- path }. Roles: `left`, `right` and `panel` of windows; `old`, `new` and `panel` of buffers. When the file is open its
--- own buffer is the left side. `loaded`: the text of both sides is complete.
+-- path, editable, incoming, eol, gone }. Roles: `left`, `right` and `panel` of windows; `old`, `new` and `panel` of
+-- buffers. When the file is open its own buffer is the left side.
+--   loaded    the text of both sides is complete
+--   editable  the person may make something else of the proposal; `incoming` are its lines as far as they have come
+--   gone      the question is not asked any more, and the person is at work in the tab
 local view = nil
 
 local keys = {
-  { '1-9', 'answer with that option' },
-  { '<CR>', 'answer with the option under the cursor' },
+  { '1-9 <CR>', 'in the panel: answer with that option' },
+  { ':w ZZ', 'in the proposal: accept it as it is shown, edits and all' },
+  { 'do', 'in the proposal: drop this change' },
+  { 'u :e', 'in the proposal: undo, start again' },
+  { ']c [c', 'next, previous change' },
   { ']f [f', 'next, previous file of the request' },
-  { 'q', 'hide; the question stays' },
+  { 'R', 'reject, and say why' },
+  { 'q', 'hide; the question and your edits stay' },
   { '<C-c>', 'cancel the turn' },
 }
 
 local function questions() return require('bosun.questions') end
 
---- Hides the diff. The question stays as it is.
+-- Remembers what the person has made of the proposal.
+local function keep(v)
+  if not (v.loaded and v.editable) or v.gone then return end
+  local from = result.start(v.bufs.new)
+  if not from then return end
+  proposals.keep(v.question, v.index, from, result.edited(v.bufs.new) and result.text(v.bufs.new) or nil)
+end
+
+--- Hides the diff. The question stays as it is, and so does what was made of the proposal.
 function M.hide()
   local v = view
   if not v then return end
+  keep(v)
   view = nil
+  result.forget(v.bufs.new)
   sides.close(v)
   questions().refresh()
 end
@@ -46,15 +67,57 @@ local function draw_bars(v)
   if api.nvim_win_is_valid(v.wins.left) then display.winbar(v.wins.left, side .. '%<' .. path) end
   if api.nvim_win_is_valid(v.wins.right) then
     local note = v.note and ' · ' .. display.bar(v.note, 60) or ''
-    display.winbar(v.wins.right, '%#BosunBarQuestion# proposed: ' .. path .. '%<' .. note)
+    local head = v.gone and 'no longer asked: ' or 'proposed: '
+    local hint = v.editable and '%=%#BosunBarHint#:w accepts · do drops · g? keys ' or ''
+    display.winbar(v.wins.right, '%#BosunBarQuestion# ' .. head .. path .. '%<' .. note .. hint)
   end
+end
+
+local function allow(v)
+  local ok, why = proposals.allow(v.question)
+  if not ok then return display.notify(why, 'warn') end
+  v.loaded = false
+  vim.schedule(function()
+    if view == v then M.hide() end
+  end)
 end
 
 local function answer(number)
   local v = view
   if not v then return end
   if not v.loaded then return display.notify('the diff is not complete yet') end
+  keep(v)
+  local q = questions().get(v.question)
+  local option = q and questions().options(q)[number]
+  if option and proposals.edited(v.question) and option.kind:find('^allow') then
+    if option.kind ~= 'allow_once' then
+      return display.notify('you edited the proposal: allow it once, with `:w`, or undo your edits', 'warn')
+    end
+    return allow(v)
+  end
   questions().answer(v.question, number)
+end
+
+-- The person accepts the proposal as it is shown.
+local function accept(v)
+  if view ~= v or v.gone then
+    return display.notify('this is no longer asked: nothing was written', 'warn')
+  end
+  if not v.loaded then return display.notify('the diff is not complete yet') end
+  if not v.editable then
+    return display.notify('choose an option in the panel: this is only a part of the file')
+  end
+  keep(v)
+  local next_one = proposals.accept(v.question, v.index, v.count)
+  if next_one then
+    display.notify(
+      ('file %d of %d is accepted as shown; next is file %d'):format(v.index + 1, v.count, next_one + 1)
+    )
+    return vim.schedule(function()
+      if view == v then M.open(v.question, next_one) end
+    end)
+  end
+  allow(v)
 end
 
 local function step(by)
@@ -76,18 +139,36 @@ local function map_keys(v, buf)
   map('[f', function() step(-1) end, 'Previous file')
   map('g?', function() display.keys('Diff', keys) end, 'Show these keys')
   map('<C-c>', function() footer.cancel(v) end, 'Cancel the turn')
+  map('R', function() questions().refuse(v.question) end, 'Reject, and say why')
+end
+
+local function map_proposal(v, buf)
+  local function map(lhs, rhs, desc)
+    vim.keymap.set('n', lhs, rhs, { buffer = buf, nowait = true, silent = true, desc = desc })
+  end
+  local function now() return v.live or v.bufs.old end
+  map('do', function()
+    if v.loaded and v.editable then hunks.move('diffget ' .. now()) end
+  end, 'Drop this change')
+  map('dp', function() display.notify('`:w` accepts what is shown; nothing lands before') end, 'Say how')
 end
 
 -- The sides start again with fresh scratch buffers; the left one is replaced when the file is open.
 local function fresh_sides(v)
   local old, new = v.bufs.old, v.bufs.new
   local name = ('bosun://question/%d/%d/'):format(v.question, v.index)
-  v.bufs.old, v.bufs.new = sides.scratch(), sides.scratch()
+  v.bufs.old = sides.scratch()
+  -- A buffer that is named twice leaves one of its first name behind.
+  local q = questions().get(v.question)
+  local file = fn.fnamemodify(display.line(q and q.files[v.index + 1] or 'file'), ':t')
+  v.bufs.new = result.create(name .. file, function() accept(v) end)
   v.live, v.loaded, v.note, v.path, v.name = nil, false, nil, nil, name
+  v.editable, v.incoming, v.filled = false, nil, nil
   for _, buf in ipairs({ v.bufs.old, v.bufs.new }) do
     sides.fill(buf, 0, -1, { 'loading…' })
     map_keys(v, buf)
   end
+  map_proposal(v, v.bufs.new)
   return old, new
 end
 
@@ -101,11 +182,13 @@ end
 
 -- The open tab goes on to another diff.
 local function switch(v, id, index, count)
+  keep(v)
   sides.give_back(v)
   v.question, v.index, v.count = id, index, count
   local old, new = fresh_sides(v)
   if api.nvim_win_is_valid(v.wins.right) then api.nvim_win_set_buf(v.wins.right, v.bufs.new) end
   if api.nvim_win_is_valid(v.wins.left) then api.nvim_win_set_buf(v.wins.left, v.bufs.old) end
+  result.forget(new)
   for _, buf in ipairs({ old, new }) do
     if api.nvim_buf_is_valid(buf) then pcall(api.nvim_buf_delete, buf, { force = true }) end
   end
@@ -159,8 +242,8 @@ local function start(v, msg)
   v.note = msg.note ~= vim.NIL and msg.note ~= '' and msg.note or nil
   local live = msg.buf ~= vim.NIL and msg.buf or nil
   local base = fn.fnamemodify(v.path, ':t')
-  pcall(api.nvim_buf_set_name, v.bufs.new, v.name .. base)
   sides.fill(v.bufs.new, 0, -1, {})
+  v.editable, v.eol, v.incoming = msg.editable == true, msg.eol ~= false, {}
   if live and api.nvim_buf_is_loaded(live) and api.nvim_win_is_valid(v.wins.left) then
     sides.lend(v, 'left', live)
     v.syntax = vim.bo[live].filetype
@@ -176,6 +259,10 @@ end
 
 local function slice(v, msg)
   if msg.side == 'old' and v.live then return end
+  if msg.side == 'new' and v.editable then
+    vim.list_extend(v.incoming or {}, sides.received(msg.lines))
+    return
+  end
   local buf = msg.side == 'old' and v.bufs.old or v.bufs.new
   if not api.nvim_buf_is_valid(buf) then return end
   local first = v.filled and v.filled[buf] and msg.start or 0
@@ -194,6 +281,11 @@ end
 local function done(v)
   local left, right = v.wins.left, v.wins.right
   if not (api.nvim_win_is_valid(left) and api.nvim_win_is_valid(right)) then return M.hide() end
+  if v.editable then
+    local from = { lines = v.incoming, eol = v.eol, conflicts = {} }
+    result.fill(v.bufs.new, from, proposals.get(v.question, v.index))
+    v.incoming = nil
+  end
   sides.syntax({ v.bufs.new, not v.live and v.bufs.old or nil }, v.syntax)
   sides.compare({ left, right })
   v.loaded = true
@@ -223,6 +315,10 @@ end
 local function at_work(v)
   if api.nvim_get_current_tabpage() ~= v.tab then return false end
   local win = api.nvim_get_current_win()
+  if win == v.wins.right then
+    local new = v.bufs.new
+    if result.edited(new) or result.touched_within(new, questions().GUARD_MS) then return true end
+  end
   return api.nvim_get_mode().mode ~= 'n' or (win ~= v.wins.panel and win ~= v.wins.right)
 end
 
@@ -232,7 +328,12 @@ function M.on_questions()
   if not view then return end
   if questions().get(view.question) then return draw_panel(view) end
   if at_work(view) then
-    view.gone = true
+    local v = view
+    v.gone = true
+    draw_bars(v)
+    vim.defer_fn(function()
+      if view == v then M.on_questions() end
+    end, questions().GUARD_MS)
   else
     M.hide()
   end

@@ -1,7 +1,7 @@
 -- The keys of a merge: how lines go from the sides into its result, and how the cursor finds the conflicts.
 --
 -- Owns no state: it works on the view of its caller. With more than two texts side by side the keys that 'diff' mode
--- has do not know which text is meant. Called by `bosun.merge`.
+-- has do not know which text is meant. Called by `bosun.merge` and `bosun.diff`.
 local M = {}
 
 local api, fn = vim.api, vim.fn
@@ -34,9 +34,9 @@ function M.take_keys(v)
   if lent.before then api.nvim_buf_call(lent.buf, function() fn.mapset('n', false, lent.before) end) end
 end
 
--- Takes or puts the change at the cursor. The whole of it: where lines are matched one by one, 'diff' mode would move
--- only the piece under the cursor.
-local function move(command)
+--- Takes or puts the change at the cursor, by a command of 'diff' mode. The whole of it: where lines are matched one by
+--- one, 'diff' mode would move only the piece under the cursor.
+function M.move(command)
   local before = vim.o.diffopt
   local plain = before:gsub(',?linematch:%d+', ''):gsub('^,', '')
   if plain ~= before then
@@ -49,7 +49,7 @@ local function move(command)
 end
 
 local function put(v)
-  if v.loaded and api.nvim_buf_is_loaded(v.bufs.result) then move('diffput ' .. v.bufs.result) end
+  if v.loaded and api.nvim_buf_is_loaded(v.bufs.result) then M.move('diffput ' .. v.bufs.result) end
 end
 
 --- Gives the person's own buffer our key, while the cursor is in our window on it.
@@ -63,7 +63,7 @@ end
 
 -- Takes the hunk at the cursor from a side.
 local function get(v, role)
-  if v.loaded then move('diffget ' .. buf_of(v, role)) end
+  if v.loaded then M.move('diffget ' .. buf_of(v, role)) end
 end
 
 local function to_conflict(v, by)

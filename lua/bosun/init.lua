@@ -218,9 +218,11 @@ function M.sessions() return vim.deepcopy(state().sessions) end
 --- All questions that wait: { id, session, title, options = { { id, name, kind } }, files }.
 function M.pending() return vim.deepcopy(state().questions) end
 
---- Answers a question by an option's id, by its kind such as `allow_once`, or by `cancelled`. True, or nil and why
---- not.
-function M.answer(id, option)
+--- Answers a question by an option's id, by its kind such as `allow_once`, or by `cancelled`. `opts.why`: what the
+--- agent is told where that refuses. True, or nil and why not.
+function M.answer(id, option, opts)
+  opts = opts or {}
+  check_options(opts, { 'why' }, 'answer')
   local question = state().question(id)
   if not question then return nil, ('there is no question %s'):format(tostring(id)) end
   -- Refusing works also where the agent offers no option for it: the sidecar falls back to `cancelled`.
@@ -229,7 +231,7 @@ function M.answer(id, option)
     known = known or o.id == option or o.kind == option
   end
   if not known then return nil, ('question %d has no option %s'):format(id, tostring(option)) end
-  if not rpc().notify('answer', { question = id, option = option }) then
+  if not rpc().notify('answer', { question = id, option = option, why = opts.why }) then
     return nil, 'the sidecar is not running'
   end
   return true

@@ -19,6 +19,7 @@ local keys = {
   { '1-9', 'answer with that option' },
   { '<CR>', 'answer with the option under the cursor' },
   { 'gd', 'show the change as a diff' },
+  { 'R', 'reject, and say why' },
   { '<Tab> ]]', 'next question' },
   { '<S-Tab> [[', 'previous question' },
   { 'q <Esc>', 'leave; the question stays' },
@@ -165,6 +166,12 @@ local function maps()
     map(tostring(i), function() answer(i) end, 'Answer with option ' .. i)
   end
   map('<CR>', function() answer(panel.rows[fn.line('.')] or 0) end, 'Answer with the option under the cursor')
+  map('R', function()
+    local id = panel and panel.question
+    if not id then return end
+    leave()
+    questions().refuse(id)
+  end, 'Reject, and say why')
   map('gd', function()
     local id, origin = panel.question, panel.origin
     leave(true)

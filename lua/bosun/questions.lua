@@ -107,6 +107,26 @@ function M.answer_text(id, lines, eol)
   return true
 end
 
+--- Allows a question once with what the person made of its files, as `bosun.proposals` has them. False when it cannot
+--- be told.
+function M.answer_edited(id, files)
+  if not M.get(id) then return false end
+  if require('bosun.rpc').notify('answer_edited', { question = id, files = files }) == false then
+    return false
+  end
+  return true
+end
+
+--- Refuses a question and asks the person why, for the agent. Without a word nothing is answered.
+function M.refuse(id)
+  if not M.get(id) then return end
+  vim.ui.input({ prompt = 'Reject, because: ' }, function(why)
+    if not why or why:match('^%s*$') then return end
+    local ok, err = require('bosun').answer(id, 'reject_once', { why = why })
+    if not ok then display.notify(err, 'warn') end
+  end)
+end
+
 --- The options in a row: `1 Allow  2 Reject`.
 function M.summary(q, width)
   local parts = {}
@@ -259,6 +279,7 @@ function M.on_questions()
   require('bosun.chat').on_sessions()
   require('bosun.panel').on_questions()
   require('bosun.diff').on_questions()
+  require('bosun.proposals').on_questions()
   require('bosun.merge').on_questions()
   -- Where the chat is open the question's own lines come with the next frame: give them the time to be there.
   M.refresh(require('bosun.chat').left_edge() and 120 or 0)

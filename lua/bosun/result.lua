@@ -1,8 +1,9 @@
--- The result of a merge: a buffer of ours that a person edits, and whose `:w` answers.
+-- A text that answers: the result of a merge, or a proposal, in a buffer of ours that a person edits and whose `:w`
+-- answers.
 --
 -- Owns the rules of that buffer: only a write of the whole text under its own name answers, nothing else does, and it
 -- never counts as modified, so that it holds up no way of quitting. Never writes a file and never decides. Called by
--- `bosun.merge`.
+-- `bosun.merge` and `bosun.diff`.
 local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
@@ -115,6 +116,7 @@ end
 
 --- Whether a person has changed it.
 function M.edited(buf)
+  if not results[buf] or not results[buf].start then return false end
   local text = M.text(buf)
   if not text then return false end
   local start = results[buf].start
@@ -141,6 +143,9 @@ function M.fill(buf, start, kept)
   mark(buf, kept.conflicts)
 end
 
+--- What it was filled with: { lines, eol, conflicts }; nil before.
+function M.start(buf) return results[buf] and results[buf].start end
+
 --- What `:e` starts again from, while the text stays.
 function M.renew(buf, start) results[buf].start = start end
 
@@ -158,7 +163,7 @@ local function written(args)
   if not r then return end
   local name = api.nvim_buf_get_name(buf)
   if args.file ~= name and args.match ~= name then
-    return display.notify('the result of a merge is written under its own name only: `:w` answers', 'warn')
+    return display.notify('this is written under its own name only: `:w` answers', 'warn')
   end
   local text = text_of(buf)
   r.answer(text.lines, text.eol)
@@ -186,8 +191,8 @@ function M.create(name, answer)
   end
   local function on(event, callback) api.nvim_create_autocmd(event, { buffer = buf, callback = callback }) end
   on('BufWriteCmd', written)
-  on('FileWriteCmd', refuse('only the whole result answers: `:w` without a range'))
-  on('FileAppendCmd', refuse('the result of a merge cannot be appended to a file'))
+  on('FileWriteCmd', refuse('only the whole text answers: `:w` without a range'))
+  on('FileAppendCmd', refuse('this cannot be appended to a file'))
   on('BufReadCmd', function()
     if not r.start then return end
     local syntax = vim.bo[buf].syntax
@@ -199,7 +204,7 @@ function M.create(name, answer)
   end)
   on('CursorMoved', function() touch(r) end)
   -- `:x` writes what is modified, and this never is.
-  vim.keymap.set('n', 'ZZ', '<Cmd>wq<CR>', { buffer = buf, desc = 'Answer with the result' })
+  vim.keymap.set('n', 'ZZ', '<Cmd>wq<CR>', { buffer = buf, desc = 'Answer with this text' })
   return buf
 end
 

@@ -112,6 +112,7 @@ function M.access(cwd, agent)
     always_ask = globs(settings.always_ask),
     ask_read = globs(settings.ask_read),
     ask_commands = (preset and preset.commands or settings.commands) == 'ask',
+    write_approval = preset and preset.write_approval or settings.write_approval,
   },
     wrong
 end

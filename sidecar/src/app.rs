@@ -148,9 +148,12 @@ impl App {
                     let more = if !ask.must_ask && ask.merge.is_none() && covers(&file, &ask, approved) {
                         // Allowed once is allowed once.
                         self.sessions.spend_approvals(&ask.session, |diff| file.is(&diff.path));
-                        self.workspace.decide(ask.op, Verdict::Allow)
+                        let edit = self.sessions.take_amendment(&ask.session, |path| file.is(path));
+                        self.workspace.decide(ask.op, edit.map_or(Verdict::Allow, Verdict::Edited))
                     } else {
-                        self.sessions.ask_write(ask, now)
+                        let other = approved.iter().any(|diff| file.is(&diff.path));
+                        let note = other.then(|| OTHER_APPROVED.to_owned());
+                        self.sessions.ask_write(note_on(ask, note), now)
                     };
                     queue.extend(more);
                 }
@@ -184,6 +187,16 @@ impl App {
         self.next_agent += 1;
         id
     }
+}
+
+/// Said where an agent writes something else than what it asked for.
+const OTHER_APPROVED: &str =
+    "! This is not what you allowed for this file in this turn: it differs from that.";
+
+fn note_on(mut ask: WriteAsk, note: Option<String>) -> WriteAsk {
+    ask.must_ask |= note.is_some();
+    ask.notes.extend(note);
+    ask
 }
 
 /// Whether what a person approved covers this write: its result against the live text, or, where the person changed the

@@ -185,10 +185,14 @@ pub enum Verdict {
     Allow,
     /// Nothing is written.
     Reject,
+    /// The same; why, the agent is told.
+    Refuse { why: String },
     /// It may land; where both sides changed the same lines, the agent's are taken.
     Theirs,
     /// This is what shall be: lines as Neovim's API gives them, and whether the last one ends in a newline.
     Text { lines: Vec<Vec<u8>>, eol: bool },
+    /// It may land with what a person made of it.
+    Edited(EditedText),
 }
 
 /// What a person needs to decide where both sides changed the same lines. Texts are bytes with LF: what a person leaves
@@ -492,6 +496,8 @@ pub struct DiffTexts {
     pub new: String,
     /// A fragment that was not found in the file is shown by itself, and this says so.
     pub note: Option<String>,
+    /// The right side is what the whole file would be: a person may make something else of it.
+    pub editable: bool,
     /// A merge to be decided: `old` is the person's text, `new` the result as it stands.
     pub merge: Option<MergeAsk>,
 }

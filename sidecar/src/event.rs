@@ -344,8 +344,11 @@ pub enum Action {
     Cancel { session: SessionKey },
     /// End the session and, with its last session, the agent.
     Close { session: SessionKey },
-    /// Answer a question by option id, or by kind (`allow_once`), or `cancelled`.
-    Answer { question: QuestionId, option: String },
+    /// Answer a question by option id, or by kind (`allow_once`), or `cancelled`. `why` is for the agent, where it is
+    /// refused; may be empty.
+    Answer { question: QuestionId, option: String, why: String },
+    /// Allow the changes of a question once, those files edited: by index of the diff, zero-based.
+    AnswerEdited { question: QuestionId, files: Vec<(usize, EditedText)> },
     /// Answer a question about a merge with the text that shall be: lines as the API gives them, and whether the last
     /// one ends in a newline.
     AnswerText { question: QuestionId, lines: Vec<Vec<u8>>, eol: bool },

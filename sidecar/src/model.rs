@@ -68,13 +68,43 @@ pub struct CommandEnd {
     pub signal: Option<String>,
 }
 
+/// A text as Neovim's API has it: lines, and whether the last one ends in a newline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// Without line ends; a NUL is a byte like any other.
+    pub lines: Vec<Vec<u8>>,
+    /// The last line ends in a newline.
+    pub eol: bool,
+}
+
+/// What a person made of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EditedText {
+    /// As it was shown to them.
+    pub from: Text,
+    /// As they want it.
+    pub to: Text,
+}
+
+/// When a write that no permission covers is asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteApproval {
+    /// Always.
+    #[default]
+    Ask,
+    /// Never, for the agent asks by itself; but where a person must decide.
+    Agent,
+    /// The same; what the agent asks about edits within the roots is allowed too, for it is reviewed once it has landed.
+    Review,
+}
+
 /// What was decided about a command that an agent wants to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandVerdict {
     /// It runs.
     Run,
-    /// A person said no.
-    Rejected,
+    /// A person said no, and maybe why.
+    Rejected(Option<String>),
     /// Nobody decided, and nobody will: the turn, the session or the agent is over.
     Withdrawn,
 }
@@ -371,6 +401,8 @@ pub struct AccessRules {
     pub ask_read: Vec<String>,
     /// A command that no permission covers is asked about; else the agent is trusted to have asked.
     pub ask_commands: bool,
+    /// The same for writes.
+    pub write_approval: WriteApproval,
 }
 
 /// A folder that a session may see.

@@ -15,6 +15,7 @@ mod cause;
 mod commands;
 mod details;
 pub mod display;
+mod edited;
 pub mod entry;
 mod lifecycle;
 mod notes;

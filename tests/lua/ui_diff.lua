@@ -102,7 +102,7 @@ T['left is the live buffer, right the proposal, the panel has the focus'] = ui.w
   ]])
   equal(got, {
     { true, true, '', true, true, 'text' },
-    { false, true, 'nofile', false, false, '' },
+    { false, true, 'acwrite', false, true, '' },
     { false, false, 'nofile', false, false, '' },
   })
   equal(c.lua([[return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(2), 0, -1, false)]]), NEW)
@@ -242,6 +242,145 @@ T['without files there is no diff and no tab'] = ui.with_child(function(c)
     [[require('bosun').new(); ask(7); require('bosun.diff').open(7, 0); require('bosun.diff').open(99, 0)]]
   )
   equal(c.lua([[return { #vim.api.nvim_list_tabpages(), #sent_named('show_diff') }]]), { 1, 0 })
+end)
+
+-- What was sent as an answer, without the tab.
+local function answers(c)
+  return c.lua([[return { answer = sent_named('answer'), edited = sent_named('answer_edited') }]])
+end
+
+T['`do` drops a change of the proposal, the rest can be edited, and `:w` accepts what is shown'] = ui.with_child(
+  function(c)
+    diff(c)
+    c.input('<C-w>t<C-w>l')
+    c.input('ggjdo')
+    c.input('Gosix<Esc>')
+    equal(
+      c.lua([[return vim.api.nvim_buf_get_lines(0, 0, -1, false)]]),
+      { 'one', 'two', 'three', 'four', 'five', 'six' }
+    )
+    equal(c.lua([[return vim.api.nvim_buf_get_lines(live, 0, -1, false)]]), OLD, 'nothing lands before')
+    equal(answers(c), { answer = {}, edited = {} })
+    c.input(':w<CR>')
+    c.eventually([[return not vim.api.nvim_tabpage_is_valid(tab)]], 'the tab goes')
+    equal(answers(c), {
+      answer = {},
+      edited = {
+        {
+          question = 7,
+          files = {
+            {
+              index = 0,
+              from = NEW,
+              from_eol = true,
+              to = { 'one', 'two', 'three', 'four', 'five', 'six' },
+              to_eol = true,
+            },
+          },
+        },
+      },
+    })
+  end
+)
+
+T['`:w` of a proposal that nobody edited allows it once'] = ui.with_child(function(c)
+  diff(c)
+  c.input('<C-w>t<C-w>l:w<CR>')
+  c.eventually([[return not vim.api.nvim_tabpage_is_valid(tab)]], 'the tab goes')
+  equal(answers(c), { answer = { { question = 7, option = 'yes' } }, edited = {} })
+end)
+
+T['a digit that allows once takes the edits along, and no other yes does'] = ui.with_child(function(c)
+  diff(c)
+  c.lua(
+    [[table.insert(require('bosun.state').questions[1].options, { id = 'all', name = 'All', kind = 'allow_always' })]]
+  )
+  c.input('<C-w>t<C-w>lggcwUNO<Esc>')
+  c.input('<C-w>j3')
+  equal(answers(c), { answer = {}, edited = {} }, 'always')
+  c.input('1')
+  c.eventually([[return #sent_named('answer_edited') == 1]], 'an answer')
+  equal(answers(c).edited[1].files[1].to[1], 'UNO')
+end)
+
+T['a rejection needs no word about the edits'] = ui.with_child(function(c)
+  diff(c)
+  c.input('<C-w>t<C-w>lggcwUNO<Esc><C-w>j2')
+  equal(answers(c), { answer = { { question = 7, option = 'no' } }, edited = {} })
+end)
+
+T['edits stay when the tab is hidden, and `u` and `:e` take them back'] = ui.with_child(function(c)
+  diff(c)
+  c.input('<C-w>t<C-w>lggcwUNO<Esc>q')
+  c.eventually([[return not vim.api.nvim_tabpage_is_valid(tab)]], 'the tab goes')
+  equal(answers(c), { answer = {}, edited = {} })
+  c.lua(
+    [[require('bosun.diff').open(7, 0); tab = vim.api.nvim_get_current_tabpage(); feed_diff(7, live, ...)]],
+    NEW
+  )
+  c.input('<C-w>t<C-w>l')
+  equal(c.lua([[return vim.fn.getline(1)]]), 'UNO')
+  c.input(':e<CR>')
+  equal(c.lua([[return vim.fn.getline(1)]]), 'one')
+end)
+
+T['of several files each is accepted as it is shown, and the last one answers'] = ui.with_child(function(c)
+  diff(c)
+  c.lua([[require('bosun.state').questions[1].files = { 'a', 'b' }]])
+  c.lua([[feed_diff(7, live, ..., { count = 2 })]], NEW)
+  c.input('<C-w>t<C-w>lggcwUNO<Esc>:w<CR>')
+  equal(answers(c), { answer = {}, edited = {} })
+  equal(c.eventually([[local s = sent_named('show_diff') return s[#s].index == 1 and s[#s].index]]), 1)
+  c.lua([[feed_diff(7, nil, { 'b' }, { count = 2, index = 1 })]])
+  c.input('<C-w>t<C-w>l:w<CR>')
+  c.eventually([[return #sent_named('answer_edited') == 1]], 'an answer')
+  equal(#answers(c).edited[1].files, 1, 'only what was edited is sent')
+end)
+
+T['a part of a file cannot be edited, and `:w` says so'] = ui.with_child(function(c)
+  diff(c)
+  c.lua([[require('bosun.diff').hide(); require('bosun.diff').open(7, 0)]])
+  c.lua([[feed_diff(7, nil, ..., { editable = false })]], NEW)
+  c.input('<C-w>t<C-w>l:w<CR>')
+  equal(answers(c), { answer = {}, edited = {} })
+  equal(c.lua([[return vim.bo.modifiable]]), false)
+end)
+
+T['a question that goes while its proposal is edited leaves the text there and answers nothing'] = ui.with_child(
+  function(c)
+    diff(c)
+    c.input('<C-w>t<C-w>lggcwUNO<Esc>')
+    c.lua([[withdraw(7)]])
+    equal(c.lua([[return vim.fn.getline(1)]]), 'UNO')
+    c.input(':w<CR>')
+    equal(answers(c), { answer = {}, edited = {} })
+    c.input('q')
+    c.eventually([[return not vim.api.nvim_tabpage_is_valid(tab)]], 'the tab goes')
+  end
+)
+
+T['`R` asks why and tells the agent; without a word nothing is answered'] = ui.with_child(function(c)
+  diff(c)
+  c.input('R<Esc>')
+  equal(answers(c), { answer = {}, edited = {} })
+  c.input('Ruse the other file<CR>')
+  equal(answers(c).answer, { { question = 7, option = 'reject_once', why = 'use the other file' } })
+end)
+
+T['`:wall`, auto-saving and `:qa` do not take a proposal for a file'] = ui.with_child(function(c)
+  diff(c)
+  c.input('<C-w>t<C-w>lggcwUNO<Esc>')
+  c.input(':wall<CR>')
+  c.input(':silent! update<CR>')
+  equal(answers(c), { answer = {}, edited = {} })
+  equal(
+    c.lua([[return { vim.bo.buflisted, vim.bo.swapfile, vim.bo.modified, vim.bo.filetype }]]),
+    { false, false, false, '' }
+  )
+  c.lua([[vim.bo[live].modified = false]])
+  c.input(':qa<CR>')
+  vim.wait(3000, function() return c.code ~= nil end, 10)
+  equal(c.code, 0, 'it quits')
 end)
 
 return ui.main(T)

@@ -14,10 +14,10 @@ impl App {
         match action {
             Action::NewSession { session, launch, cwd, access } => {
                 let agent = self.mint_agent();
-                let ask_commands = access.ask_commands;
+                let (commands, writes) = (access.ask_commands, access.write_approval);
                 let mut effects = self.workspace.open_roots(&session, cwd.clone(), access);
                 effects.extend(self.sessions.create(session.clone(), agent, launch, cwd, now));
-                self.sessions.set_ask_commands(&session, ask_commands);
+                self.sessions.set_approval(&session, commands, writes);
                 effects
             }
             Action::Prompt { session, text, context } => self.prompt(session, text, context, now),
@@ -32,7 +32,10 @@ impl App {
                 effects.extend(self.sessions.close(&session, now));
                 effects
             }
-            Action::Answer { question, option } => self.sessions.answer(question, &option, now),
+            Action::Answer { question, option, why } => {
+                self.sessions.answer_because(question, &option, &why, now)
+            }
+            Action::AnswerEdited { question, files } => self.sessions.answer_edited(question, files, now),
             Action::AnswerText { question, lines, eol } => {
                 self.sessions.answer_text(question, lines, eol, now)
             }
@@ -75,6 +78,7 @@ impl App {
                 old: ask.live.unwrap_or_default(),
                 new: ask.content,
                 note: None,
+                editable: ask.merge.is_none(),
                 merge: ask.merge,
             }))],
             None => vec![Effect::Nvim(NvimCmd::Notify {

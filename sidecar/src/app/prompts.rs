@@ -204,7 +204,11 @@ impl App {
         }
         let settled: Vec<String> =
             self.workspace.take_settled(session).iter().map(|path| self.short(session, path)).collect();
-        let words = words(&here, &elsewhere, &settled);
+        let mut words = words(&here, &elsewhere, &settled);
+        for line in self.sessions.take_asides(session) {
+            words.extend((!words.is_empty()).then_some('\n'));
+            words.push_str(&line);
+        }
         if !words.is_empty() {
             out.push(PromptContext { shown: String::new(), content: Content::Text(words) });
         }

@@ -162,6 +162,20 @@ impl World {
         self.action(Action::Prompt { session: key(), text: text.into(), context: Vec::new() });
     }
 
+    /// The number of the prompt that was sent.
+    fn call(&self) -> u64 {
+        let sent = self.effects.iter().find_map(|effect| match effect {
+            Effect::Agent(_, AgentCmd::Prompt { call, .. }) => Some(*call),
+            _ => None,
+        });
+        sent.expect("a prompt")
+    }
+
+    fn end_turn(&mut self, call: u64) {
+        let end = CallResult::Prompt { stop_reason: "end_turn".into(), raw: "{}".into() };
+        self.agent_says(AgentEvent::Reply { call, result: Ok(end) });
+    }
+
     fn edit(&self) -> Option<&EditCall> {
         self.effects.iter().find_map(|effect| match effect {
             Effect::Nvim(NvimCmd::Edit(edit)) => Some(edit),
@@ -196,7 +210,7 @@ fn a_write_is_asked_for_and_then_is_one_call() {
     world.write("one\nTWO\n");
     assert!(world.edit().is_none(), "nothing before the answer");
     let question = world.questions().pop().expect("a question");
-    world.action(Action::Answer { question: question.id, option: "allow_once".into() });
+    world.action(Action::Answer { question: question.id, option: "allow_once".into(), why: String::new() });
     let edit = world.edit().expect("an edit").clone();
     assert_eq!((edit.tick, edit.save, edit.eol), (5, true, true));
     let outcome = EditOutcome::Done { tick: 7, saved: true, modified: false, stamp: None };
@@ -222,7 +236,7 @@ fn a_write_that_an_allowed_permission_has_shown_is_not_asked_for_again() {
         reply,
     });
     let question = world.questions().pop().expect("a question");
-    world.action(Action::Answer { question: question.id, option: "yes".into() });
+    world.action(Action::Answer { question: question.id, option: "yes".into(), why: String::new() });
     assert_eq!(world.answered().len(), 1);
     world.write("one\nTWO\n");
     assert!(world.questions().is_empty());
@@ -255,6 +269,14 @@ fn a_question_says_what_a_person_would_want_to_know_of_its_files() {
 
 /// Asks for permission with a diff and answers with this option.
 fn permit(world: &mut World, path: &str, old: Option<&str>, new: &str, option: &str) {
+    ask_permission(world, path, old, new);
+    let question = world.questions().pop().expect("a question");
+    world.action(Action::Answer { question: question.id, option: option.into(), why: String::new() });
+    world.answered();
+}
+
+/// Asks for permission with a diff.
+fn ask_permission(world: &mut World, path: &str, old: Option<&str>, new: &str) {
     let reply = world.reply();
     let diff = Diff { path: path.into(), old: old.map(str::to_owned), new: new.into() };
     world.agent_says(AgentEvent::Permission {
@@ -270,9 +292,43 @@ fn permit(world: &mut World, path: &str, old: Option<&str>, new: &str, option: &
         ],
         reply,
     });
-    let question = world.questions().pop().expect("a question");
-    world.action(Action::Answer { question: question.id, option: option.into() });
+}
+
+#[test]
+fn what_a_person_made_of_an_allowed_diff_is_what_lands_and_the_agent_hears_of_it() {
+    let mut world = World::ready("one\ntwo\nthree\n");
+    world.prompt("go");
+    let call = world.call();
+    world.read();
+    ask_permission(&mut world, FILE, Some("one\ntwo\nthree\n"), "ONE\ntwo\nTHREE\n");
+    let question = world.questions().pop().expect("a question").id;
+    let text =
+        |lines: &[&str]| Text { lines: lines.iter().map(|l| l.as_bytes().to_vec()).collect(), eol: true };
+    let edit = EditedText { from: text(&["ONE", "two", "THREE"]), to: text(&["one", "two", "3"]) };
+    world.action(Action::AnswerEdited { question, files: vec![(0, edit)] });
     world.answered();
+    world.write("ONE\ntwo\nTHREE\n");
+    assert!(world.questions().is_empty());
+    let edits: Vec<_> =
+        world.edit().expect("an edit").edits.iter().map(|e| (e.range.start.line, &*e.new_text)).collect();
+    assert_eq!(edits, [(2, "3")], "the first hunk was dropped, the second is the person's");
+    land(&mut world, 9, "one\ntwo\n3\n");
+    world.effects.clear();
+    world.end_turn(call);
+    world.prompt("again");
+    let sent = format!("{:?}", world.effects);
+    assert!(sent.contains("The person edited your change of"), "{sent}");
+}
+
+#[test]
+fn a_write_that_differs_from_what_was_allowed_says_so() {
+    let mut world = World::ready("one\ntwo\n");
+    world.prompt("go");
+    world.read();
+    permit(&mut world, FILE, Some("one\ntwo\n"), "one\nTWO\n", "yes");
+    world.write("one\nother\n");
+    let body = world.questions().pop().expect("a question").body.join("\n");
+    assert!(body.contains("not what you allowed"), "{body}");
 }
 
 /// The edit that is asked for lands, and the mirror shows it.
@@ -389,17 +445,9 @@ fn requests_of_an_unknown_session_are_answered() {
 fn the_end_of_a_turn_is_announced_when_the_transcript_shows_it() {
     let mut world = World::ready("x\n");
     world.prompt("go");
-    let call = world
-        .effects
-        .iter()
-        .find_map(|effect| match effect {
-            Effect::Agent(_, AgentCmd::Prompt { call, .. }) => Some(*call),
-            _ => None,
-        })
-        .expect("a prompt");
+    let call = world.call();
     world.effects.clear();
-    let end = CallResult::Prompt { stop_reason: "end_turn".into(), raw: "{}".into() };
-    world.agent_says(AgentEvent::Reply { call, result: Ok(end) });
+    world.end_turn(call);
     let announced = |world: &World| {
         world.effects.iter().any(
             |effect| matches!(effect, Effect::Nvim(NvimCmd::UserEvent { name, .. }) if name == "BosunTurnEnd"),
@@ -419,7 +467,7 @@ fn a_written_file_is_announced() {
     world.read();
     world.write("two\n");
     let question = world.questions().pop().expect("a question");
-    world.action(Action::Answer { question: question.id, option: "allow".into() });
+    world.action(Action::Answer { question: question.id, option: "allow".into(), why: String::new() });
     let op = world.edit().expect("an edit").op;
     let outcome = EditOutcome::Done { tick: 7, saved: true, modified: false, stamp: None };
     world.apply(Event::Nvim(NvimEvent::EditDone { op, outcome }));

@@ -116,7 +116,15 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
         }
         "cancel" => Action::Cancel { session: session(&mut t)? },
         "close" => Action::Close { session: session(&mut t)? },
-        "answer" => Action::Answer { question: question(&mut t)?, option: t.text("option")? },
+        "answer" => Action::Answer {
+            question: question(&mut t)?,
+            option: t.text("option")?,
+            why: t.maybe_text("why")?.unwrap_or_default(),
+        },
+        "answer_edited" => {
+            let files = t.list("files")?.into_iter().map(edited_file).collect::<Result<_, _>>()?;
+            Action::AnswerEdited { question: question(&mut t)?, files }
+        }
         "answer_text" => {
             Action::AnswerText { question: question(&mut t)?, lines: t.lines("lines")?, eol: t.flag("eol")? }
         }
@@ -126,6 +134,13 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
         "view_toggle" => Action::ViewToggle { session: session(&mut t)?, line: t.index("line")? },
         _ => return Err(Malformed::Unknown),
     })
+}
+
+fn edited_file(value: Value) -> Result<(usize, EditedText), Malformed> {
+    let mut t = Table::from(value, "file")?;
+    let mut text = |lines, eol| Ok(Text { lines: t.lines(lines)?, eol: t.flag(eol)? });
+    let edit = EditedText { from: text("from", "from_eol")?, to: text("to", "to_eol")? };
+    Ok((t.index("index")?, edit))
 }
 
 fn buf(t: &mut Table) -> Result<BufId, Malformed> {
@@ -238,6 +253,11 @@ fn access(mut t: Table) -> Result<AccessRules, Malformed> {
         roots: t.list("roots")?.into_iter().map(root).collect::<Result<_, _>>()?,
         ask_outside: t.flag("ask_outside")?,
         ask_commands: t.flag("ask_commands")?,
+        write_approval: match t.text("write_approval")?.as_str() {
+            "agent" => WriteApproval::Agent,
+            "review" => WriteApproval::Review,
+            _ => WriteApproval::Ask,
+        },
         always_ask: t.texts("always_ask")?,
         ask_read: t.texts("ask_read")?,
     })

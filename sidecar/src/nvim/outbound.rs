@@ -352,6 +352,8 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
         ("old_total", old.len().into()),
         ("new_total", new.len().into()),
         ("note", optional(d.note.as_deref())),
+        ("editable", d.editable.into()),
+        ("eol", (result.is_empty() || result.ends_with(b"\n")).into()),
     ]);
     let mut sides = vec![("old", old)];
     if let Some(merge) = merge {
@@ -360,7 +362,6 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
             ("merge", true.into()),
             ("from_disk", merge.from_disk.into()),
             ("conflicts", list(&merge.conflicts, span)),
-            ("eol", (result.is_empty() || result.ends_with(b"\n")).into()),
         ]);
         sides.push(("base", raw_lines(&merge.base)));
         sides.push(("theirs", raw_lines(&merge.theirs)));

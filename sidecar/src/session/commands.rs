@@ -58,10 +58,10 @@ impl Sessions {
         self.put(i, Ask::Command(ask.terminal), in_turn, wording)
     }
 
-    /// Whether commands that no permission covers are asked about.
-    pub fn set_ask_commands(&mut self, session: &SessionKey, ask: bool) {
+    /// Whether commands and writes that no permission covers are asked about.
+    pub fn set_approval(&mut self, session: &SessionKey, commands: bool, writes: WriteApproval) {
         if let Some(i) = self.index(session) {
-            self.list[i].ask_commands = ask;
+            (self.list[i].ask_commands, self.list[i].write_approval) = (commands, writes);
         }
     }
 

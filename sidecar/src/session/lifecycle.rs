@@ -242,8 +242,7 @@ impl Sessions {
         session.dead = true;
         session.acp = None;
         session.start_by = None;
-        session.approved.clear();
-        session.approved_commands.clear();
+        session.forget_approvals();
         session.cause.get_or_insert_with(|| lines[0].clone());
         self.state_changed = true;
     }

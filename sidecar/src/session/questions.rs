@@ -14,7 +14,7 @@ use super::access::Waiting;
 use super::details;
 use super::display;
 use super::entry::QuestionEntry;
-use super::{Sessions, commands, notify, user_event, writes};
+use super::{Sessions, commands, edited, notify, user_event, writes};
 
 /// A question that waits. What is shown of it is in the transcript entry.
 #[derive(Debug)]
@@ -78,9 +78,11 @@ pub enum QuestionDiff {
 }
 
 /// What was chosen of a question's options.
-enum Choice {
+pub(super) enum Choice {
     /// This option of the entry, by place.
     Option(usize),
+    /// The same, with edits of the person's.
+    Edited(usize),
     /// None of them.
     Cancelled,
 }
@@ -149,7 +151,12 @@ impl Sessions {
 
     /// A person answers: with an option id exactly as given, else with a kind, else with `cancelled`. Refusing always
     /// works: without an option for it the outcome is `cancelled`.
-    pub fn answer(&mut self, id: QuestionId, option: &str, _now: Millis) -> Vec<Effect> {
+    pub fn answer(&mut self, id: QuestionId, option: &str, now: Millis) -> Vec<Effect> {
+        self.answer_because(id, option, "", now)
+    }
+
+    /// The same; `why` a person refuses goes to the agent: with the answer where that can carry it, else as a prompt.
+    pub fn answer_because(&mut self, id: QuestionId, option: &str, why: &str, now: Millis) -> Vec<Effect> {
         let Some(at) = self.questions.iter().position(|q| q.id == id) else {
             return vec![notify("warn", format!("Question {} is not open (any more).", id.0))];
         };
@@ -162,16 +169,29 @@ impl Sessions {
         let question = self.questions.remove(at);
         self.questions_changed = true;
         let mut effects = Vec::new();
-        self.decide(question, verdict, &mut effects);
-        self.settle(effects)
+        let said = self.decide(question, verdict, edited::because(why), &mut effects);
+        let mut effects = self.settle(effects);
+        if let Some((session, text)) = said {
+            effects.extend(self.prompt(&session, text, Vec::new(), now));
+        }
+        effects
     }
 
-    fn decide(&mut self, question: Question, verdict: Choice, effects: &mut Vec<Effect>) {
-        let Some(entry) = self.entry_of(&question) else { return };
-        let chosen = match verdict {
-            Choice::Option(place) => entry.options.get(place).cloned(),
-            Choice::Cancelled => None,
+    /// Carries an answer out. Gives what is to be said to the agent and no answer can carry.
+    pub(super) fn decide(
+        &mut self,
+        question: Question,
+        verdict: Choice,
+        why: Option<String>,
+        effects: &mut Vec<Effect>,
+    ) -> Option<(SessionKey, String)> {
+        let entry = self.entry_of(&question)?;
+        let (chosen, edited) = match verdict {
+            Choice::Option(place) => (entry.options.get(place).cloned(), ""),
+            Choice::Edited(place) => (entry.options.get(place).cloned(), ", as edited"),
+            Choice::Cancelled => (None, ""),
         };
+        let title = entry.title.clone();
         let diffs = entry.diffs.clone();
         // An id that also stands for something else does not say for sure that the change was allowed.
         let allowed = chosen.as_ref().is_some_and(|option| {
@@ -180,11 +200,15 @@ impl Sessions {
         let refused = chosen.as_ref().is_none_or(|option| option.kind.rejects());
         let outcome = match &chosen {
             None => "cancelled".to_owned(),
-            Some(option) if option.kind.allows() => format!("allowed: {}", option.name),
-            Some(option) if option.kind.rejects() => format!("rejected: {}", option.name),
+            Some(option) if option.kind.allows() => format!("allowed: {}{edited}", option.name),
+            Some(option) if option.kind.rejects() => match &why {
+                Some(why) => format!("rejected: {}", display::one_line(why)),
+                None => format!("rejected: {}", option.name),
+            },
             Some(option) => format!("answered: {}", option.name),
         };
         self.record(&question, outcome);
+        let mut said = None;
         match question.ask {
             Ask::Permission { reply, card } => {
                 if let Some(i) = self.index(&question.session) {
@@ -202,13 +226,14 @@ impl Sessions {
                     json!({ "outcome": { "outcome": "selected", "optionId": option.id } }).to_string().into()
                 });
                 effects.push(Effect::Answer(reply, Ok(result)));
+                said = why.filter(|_| refused).map(|why| edited::refusal_prompt(&title, &why));
             }
             Ask::Write(ask) => {
-                let verdict = writes::verdict(&ask, chosen.as_ref());
+                let verdict = writes::verdict(&ask, chosen.as_ref(), why.filter(|_| refused));
                 effects.push(Effect::WriteDecided { op: ask.op, verdict });
             }
             Ask::Command(terminal) => {
-                let verdict = if allowed { CommandVerdict::Run } else { CommandVerdict::Rejected };
+                let verdict = if allowed { CommandVerdict::Run } else { CommandVerdict::Rejected(why) };
                 effects.push(Effect::CommandDecided { terminal, verdict });
             }
             Ask::Unsaved => {
@@ -217,14 +242,20 @@ impl Sessions {
             }
             Ask::Access(waiting) => {
                 self.access_answered(&question.session, *waiting, chosen.map(|option| option.kind), effects);
+                said = why.filter(|_| refused).map(|why| edited::refusal_prompt(&title, &why));
             }
         }
+        said.map(|text| (question.session, text))
+    }
+
+    /// The files that the diffs of a question are about, as the agent wrote them.
+    pub(super) fn diff_paths(&self, question: &Question) -> Vec<String> {
+        self.entry_of(question).map_or_else(Vec::new, |e| e.diffs.iter().map(|d| d.path.clone()).collect())
     }
 
     /// Paths of the diffs of a permission that waits, as the agent wrote them.
     pub fn permission_paths(&self, agent: AgentId, id: &WireId) -> Vec<String> {
-        let question = self.permission_of(agent, id).and_then(|at| self.entry_of(&self.questions[at]));
-        question.map_or_else(Vec::new, |entry| entry.diffs.iter().map(|diff| diff.path.clone()).collect())
+        self.permission_of(agent, id).map_or_else(Vec::new, |at| self.diff_paths(&self.questions[at]))
     }
 
     /// Adds lines to a permission that waits: what only the workspace knows about its files.
@@ -295,7 +326,7 @@ impl Sessions {
         }
     }
 
-    fn entry_of(&self, question: &Question) -> Option<&QuestionEntry> {
+    pub(super) fn entry_of(&self, question: &Question) -> Option<&QuestionEntry> {
         self.list[self.index(&question.session)?].transcript.question_at(question.entry)
     }
 

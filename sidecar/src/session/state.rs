@@ -12,6 +12,7 @@ use crate::model::*;
 
 use super::access::Decided;
 use super::display;
+use super::edited::Edited;
 use super::transcript::Transcript;
 
 /// Characters of a title in `SessionState`.
@@ -87,6 +88,10 @@ pub(super) struct Session {
     pub(super) approved: Vec<Diff>,
     /// Commands of permissions allowed in the running turn; like `approved`.
     pub(super) approved_commands: Vec<String>,
+    /// Changes that a person edited, and what the agent is to be told.
+    pub(super) edited: Edited,
+    /// When a write that no permission covers is asked about.
+    pub(super) write_approval: WriteApproval,
     /// A command that no permission covers is asked about.
     pub(super) ask_commands: bool,
     /// What a person said about paths.
@@ -112,6 +117,13 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// What was allowed counts for one turn, and not once that is cancelled.
+    pub(super) fn forget_approvals(&mut self) {
+        self.approved.clear();
+        self.approved_commands.clear();
+        self.edited.turn_over();
+    }
+
     pub(super) fn new(key: SessionKey, agent: AgentId, launch: Launch, cwd: PathBuf) -> Self {
         Self {
             key,
@@ -129,6 +141,8 @@ impl Session {
             transcript: Transcript::default(),
             approved: Vec::new(),
             approved_commands: Vec::new(),
+            edited: Edited::default(),
+            write_approval: WriteApproval::Ask,
             ask_commands: true,
             access: Decided::default(),
             agent_info: String::new(),

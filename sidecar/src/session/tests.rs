@@ -8,6 +8,7 @@ mod answers;
 mod cards;
 mod details;
 mod display;
+mod edited;
 mod lifecycle;
 mod merges;
 mod messages;
@@ -299,6 +300,10 @@ fn word(verdict: &Verdict) -> String {
         Verdict::Text { lines, eol } => {
             let lines: Vec<_> = lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
             format!("text {lines:?} {}", if *eol { "eol" } else { "noeol" })
+        }
+        Verdict::Edited(EditedText { to, .. }) => {
+            let lines: Vec<_> = to.lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
+            format!("edited {lines:?} {}", if to.eol { "eol" } else { "noeol" })
         }
         other => format!("{other:?}").to_lowercase(),
     }

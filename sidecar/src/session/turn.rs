@@ -120,8 +120,7 @@ impl Sessions {
             sent.push(if session.embedded_context { content } else { without_resource(content) });
         }
         blocks.extend(sent.iter().cloned());
-        session.approved.clear();
-        session.approved_commands.clear();
+        session.forget_approvals();
         session.access.turn_over();
         session.transcript.begin_turn(text.clone(), shown);
         session.turn = Some(Turn {
@@ -210,8 +209,7 @@ impl Sessions {
         let key = self.list[i].key.clone();
         self.withdraw(|q| q.session == key && q.in_turn, "withdrawn: the turn ended", effects);
         let session = &mut self.list[i];
-        session.approved.clear();
-        session.approved_commands.clear();
+        session.forget_approvals();
         session.access.turn_over();
         let stopped =
             matches!(reason, StopReason::Cancelled | StopReason::Error(_) | StopReason::AgentExit(_));
@@ -234,8 +232,7 @@ impl Sessions {
                 turn.cancel_by = Some(now.saturating_add(CANCEL_GRACE));
                 effects.push(Effect::Agent(agent, AgentCmd::Cancel { session: acp.clone() }));
                 session.transcript.cancel_cards();
-                session.approved.clear();
-                session.approved_commands.clear();
+                session.forget_approvals();
             }
             (Some(turn), _) if turn.cancel_by.is_none() => {
                 session.transcript.notice("warn", "The agent did not end the cancelled turn and is stopped.");

@@ -29,6 +29,10 @@ impl Sessions {
             return effects;
         };
         let session = &self.list[i];
+        if session.write_approval != WriteApproval::Ask && !ask.must_ask && ask.merge.is_none() {
+            effects.push(Effect::WriteDecided { op: ask.op, verdict: Verdict::Allow });
+            return effects;
+        }
         let shown = ask.path.strip_prefix(&session.cwd).unwrap_or(&ask.path);
         let shown = display::one_line(&shown.to_string_lossy());
         let diff = Diff {
@@ -86,12 +90,13 @@ pub(super) fn outlives_turn(ask: &WriteAsk) -> bool {
     ask.merge.as_ref().is_some_and(|merge| merge.from_disk)
 }
 
-/// What the chosen option means for the write; `None`: nothing was chosen.
-pub(super) fn verdict(ask: &WriteAsk, chosen: Option<&PermissionOption>) -> Verdict {
-    match chosen {
-        Some(option) if option.kind.allows() => Verdict::Allow,
-        Some(option) if ask.merge.is_some() && option.id == THEIRS => Verdict::Theirs,
-        _ => Verdict::Reject,
+/// What the chosen option means for the write; `None`: nothing was chosen. `why`: for the agent, if it is refused.
+pub(super) fn verdict(ask: &WriteAsk, chosen: Option<&PermissionOption>, why: Option<String>) -> Verdict {
+    match (chosen, why) {
+        (Some(option), _) if option.kind.allows() => Verdict::Allow,
+        (Some(option), _) if ask.merge.is_some() && option.id == THEIRS => Verdict::Theirs,
+        (_, Some(why)) => Verdict::Refuse { why },
+        (_, None) => Verdict::Reject,
     }
 }
 

@@ -158,6 +158,11 @@ pub fn rejected() -> RpcError {
     internal("the user rejected this write".into())
 }
 
+/// The same, with what they said about it.
+pub fn rejected_because(why: &str) -> RpcError {
+    internal(format!("the user rejected this write: {why}"))
+}
+
 /// Cancelled, by turn or by request.
 pub fn cancelled() -> RpcError {
     RpcError::new(RpcError::CANCELLED, "cancelled")

@@ -57,6 +57,7 @@ impl ShowOp {
             old,
             new: proposal.text,
             note: proposal.note,
+            editable: !proposal.alone,
             merge: None,
         }))
     }

@@ -273,8 +273,10 @@ impl Workspace {
                 out.push(told(id, t));
                 return out;
             }
-            CommandVerdict::Rejected => {
-                RpcError::new(RpcError::INTERNAL, "the user rejected this command; it was not run")
+            CommandVerdict::Rejected(why) => {
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                let text = format!("the user rejected this command; it was not run{why}");
+                RpcError::new(RpcError::INTERNAL, text)
             }
             CommandVerdict::Withdrawn => refusal::cancelled(),
         };

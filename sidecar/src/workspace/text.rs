@@ -176,6 +176,11 @@ impl Snapshot {
         Self { rope: Rope::from_str(&escaped), eol }
     }
 
+    /// Lines as the API gives them, and whether the last one ends in a newline.
+    pub fn from_lines(lines: &[Vec<u8>], eol: bool) -> Self {
+        Self { rope: Rope::from_str(&from_lines(lines)), eol }
+    }
+
     /// Takes text as the disk edge gives it: LF, UTF-8 as far as it is, NUL as NUL.
     pub fn from_bytes(text: &[u8]) -> Self {
         let mut escaped = String::with_capacity(text.len() + 1);

@@ -288,14 +288,18 @@ impl Workspace {
     pub(super) fn write_decided(&mut self, id: OpId, verdict: Verdict, out: &mut Vec<Effect>) {
         let Some(Op::Write(mut op)) = self.take_write(id, |s| matches!(s, Stage::Asking(_))) else { return };
         let Stage::Asking(mut plan) = std::mem::replace(&mut op.stage, Stage::Waiting) else { return };
-        let keeps = verdict != Verdict::Reject;
+        let keeps = !matches!(verdict, Verdict::Reject | Verdict::Refuse { .. });
         let gives_up = verdict != Verdict::Theirs;
         match verdict {
-            Verdict::Reject if op.follows().is_some() => plan.keep_ours(),
+            Verdict::Reject | Verdict::Refuse { .. } if op.follows().is_some() => plan.keep_ours(),
             Verdict::Reject => return op.refuse(refusal::rejected(), out),
+            Verdict::Refuse { why } => return op.refuse(refusal::rejected_because(&why), out),
             Verdict::Allow => {}
             Verdict::Theirs => plan.take_theirs(),
             Verdict::Text { lines, eol } => plan.take_text(&lines, eol),
+            // Somebody changed the same lines meanwhile: a person decides once more.
+            Verdict::Edited(edit) if !plan.take_edit(&edit) => return self.write_ask(id, op, *plan, out),
+            Verdict::Edited(_) => {}
         }
         if op.follows().is_some() {
             plan.resave = keeps && self.save != Save::Never && plan.new != plan.theirs;

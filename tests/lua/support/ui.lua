@@ -35,6 +35,9 @@ local fakes = [[
       require('bosun.chat').create(state.sessions[count])
       return id
     end,
+    answer = function(id, option, opts)
+      return require('bosun.rpc').notify('answer', { question = id, option = option, why = opts and opts.why })
+    end,
     prompt = function(text, opts)
       if refusal then return nil, refusal end
       return require('bosun.rpc').notify('prompt', { session = opts.session, text = text, context = opts.context })
@@ -94,11 +97,12 @@ local fakes = [[
     require('bosun.questions').on_questions()
   end
   -- Lines of a diff as the sidecar would send them.
-  function _G.feed_diff(id, buf, new)
+  function _G.feed_diff(id, buf, new, more)
     local recv = require('bosun.diff').recv
-    local at = { question = id, index = 0 }
+    local usual = { index = 0, count = 1, editable = true, eol = true }
+    local at = vim.tbl_extend('keep', { question = id }, more or {}, usual)
     local function with(t) return vim.tbl_extend('force', t, at) end
-    recv('diff', with({ count = 1, path = 'a.txt', buf = buf, old_total = 0, new_total = #new }))
+    recv('diff', with({ path = 'a.txt', buf = buf, old_total = 0, new_total = #new }))
     recv('diff_lines', with({ side = 'new', start = 0, lines = new }))
     recv('diff_done', with({}))
   end

@@ -131,7 +131,7 @@ fn every_message_of_the_protocol_is_understood() {
     check(
         "answer",
         &[("question", 2.into()), ("option", "allow_once".into())],
-        "Action(Answer { question: QuestionId(2), option: \"allow_once\" })",
+        "Action(Answer { question: QuestionId(2), option: \"allow_once\", why: \"\" })",
     );
     check(
         "show_diff",
@@ -212,6 +212,7 @@ fn a_session_brings_its_launch_and_a_prompt_its_context() {
         ("roots", Value::Array(vec![root])),
         ("ask_outside", true.into()),
         ("ask_commands", false.into()),
+        ("write_approval", "review".into()),
         ("always_ask", list(&["ci/**"])),
     ]);
     check(
@@ -220,7 +221,7 @@ fn a_session_brings_its_launch_and_a_prompt_its_context() {
         "Action(NewSession { session: SessionKey(\"s1\"), launch: Launch { name: \"demo\", command: \"bosun\", args: \
          [\"demo-agent\"], env: [(\"A\", Some(\"1\")), (\"B\", None)], cwd: \"/p\", start_timeout_ms: 30000, unsaved: \
          Save }, cwd: \"/p\", access: AccessRules { roots: [RootRule { path: \"/ref\", write: false }], ask_outside: true, \
-         always_ask: [\"ci/**\"], ask_read: [], ask_commands: false } })",
+         always_ask: [\"ci/**\"], ask_read: [], ask_commands: false, write_approval: Review } })",
     );
     let file = map(&[("kind", "file".into()), ("buf", 1.into()), ("path", "/p/a".into())]);
     let selection = map(&[

@@ -192,6 +192,7 @@ fn news_carry_their_data() {
 
 fn texts(old: &str, new: &str) -> DiffTexts {
     DiffTexts {
+        editable: true,
         question: QuestionId(2),
         index: 0,
         count: 1,

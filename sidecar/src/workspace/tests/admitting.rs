@@ -15,6 +15,7 @@ fn desk() -> Desk {
         always_ask: Vec::new(),
         ask_read: vec![".env".into()],
         ask_commands: true,
+        write_approval: crate::model::WriteApproval::Ask,
     };
     for folder in ["/p", "/ref"] {
         d.files.insert(folder.into(), Err(DiskError::IsDir));

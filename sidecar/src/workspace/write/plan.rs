@@ -9,12 +9,12 @@ use ropey::Rope;
 use super::{Closed, Source, Stage, WriteOp};
 use crate::effect::{Effect, MergeAsk, NvimCmd, WriteAsk};
 use crate::event::{DiskError, DiskText, Form, PathKind, Save, Stamp, SwapOwner};
-use crate::model::{BufId, OpId};
+use crate::model::{BufId, EditedText, OpId};
 use crate::workspace::bufs::Buf;
 use crate::workspace::known::Belief;
 use crate::workspace::lines::{self, Span};
 use crate::workspace::rebase::{self, Rebased};
-use crate::workspace::text::{self, Snapshot};
+use crate::workspace::text::Snapshot;
 use crate::workspace::{Workspace, refusal};
 
 /// What was asked about, or needs no question.
@@ -70,11 +70,21 @@ impl Plan {
 
     /// A person says what shall be.
     pub fn take_text(&mut self, lines: &[Vec<u8>], eol: bool) {
-        let rope = Rope::from_str(&text::from_lines(lines));
         // One empty line is how a buffer without any line looks; the person saw an empty text.
         let empty =
             lines.len() == 1 && lines[0].is_empty() && self.live.as_ref().is_none_or(Snapshot::is_empty);
-        self.new = if empty { Snapshot::from_wire("") } else { Snapshot { rope, eol } };
+        self.new = if empty { Snapshot::from_wire("") } else { Snapshot::from_lines(lines, eol) };
+    }
+
+    /// A person edited what the change would make of the file, before it came. `false` when they have to decide anew.
+    pub fn take_edit(&mut self, edit: &EditedText) -> bool {
+        let from = Snapshot::from_lines(&edit.from.lines, edit.from.eol);
+        let r = rebase::plain(&from, &self.new, Snapshot::from_lines(&edit.to.lines, edit.to.eol));
+        (self.new, self.with_theirs, self.conflicts) = (r.text, r.with_theirs, r.conflicts);
+        if !self.conflicts.is_empty() {
+            self.base = from;
+        }
+        self.conflicts.is_empty()
     }
 
     /// The text stays as it is; only that is known now.
