@@ -90,7 +90,8 @@ impl App {
         self.route(effects, now, out);
         self.release_held(now, out);
         out.extend(self.workspace.watch(self.sessions.running()));
-        let effects = self.workspace.terminals_due(now);
+        let mut effects = self.workspace.terminals_due(now);
+        effects.extend(self.workspace.review_due(now));
         self.route(effects, now, out);
         for key in self.sessions.keys() {
             let Some(transcript) = self.sessions.transcript_mut(&key) else { continue };
@@ -129,6 +130,7 @@ impl App {
             self.view.next_deadline(),
             self.announcements.next_deadline(),
             self.workspace.terminals_deadline(),
+            self.workspace.review_deadline(),
             questions,
         ]
         .into_iter()
@@ -171,7 +173,7 @@ impl App {
                     queue.extend(self.workspace.access_decided(op, access))
                 }
                 Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
-                // Nobody keeps account of changes yet.
+                // The workspace has told its review already.
                 Effect::Landed(_) => {}
                 Effect::Told { session, text } => self.sessions.told(&session, &text),
                 Effect::PromptDue { session } => queue.extend(self.prompt_due(&session)),

@@ -27,7 +27,7 @@ use crate::model::OpId;
 pub use read::read;
 pub use resolve::resolve;
 pub use watch::Watch;
-pub use write::write;
+pub use write::{delete, write};
 
 /// The edge's handle. Jobs in flight are bounded by the requests in flight, which the agent edge limits.
 #[derive(Clone, Debug)]
@@ -59,6 +59,7 @@ pub fn run(cmd: DiskCmd) -> DiskResult {
         DiskCmd::Resolve { path, twins } => DiskResult::Resolved(resolve(&path, &twins)),
         DiskCmd::Read { real, cap, encodings } => DiskResult::Text(read(&real, cap, &encodings)),
         DiskCmd::Write { real, text, form, expect } => write(&real, &text, &form, expect),
+        DiskCmd::Delete { real, expect } => delete(&real, expect),
         // The editor that started this process has its own swap files.
         DiskCmd::Swap { real, dirs } => DiskResult::Swap(swap::find(&real, &dirs, parent_id())),
     }
@@ -70,7 +71,7 @@ fn failed(cmd: &DiskCmd) -> DiskResult {
     match cmd {
         DiskCmd::Resolve { .. } => DiskResult::Resolved(Err(error)),
         DiskCmd::Read { .. } => DiskResult::Text(Err(error)),
-        DiskCmd::Write { .. } => DiskResult::Written(Err(error)),
+        DiskCmd::Write { .. } | DiskCmd::Delete { .. } => DiskResult::Written(Err(error)),
         DiskCmd::Swap { .. } => DiskResult::Swap(None),
     }
 }

@@ -312,6 +312,8 @@ pub enum DiskCmd {
     /// mode kept. `text` as in `DiskText`. `expect` is the stamp the file must still have (`None`: must not exist), else
     /// `Stale`.
     Write { real: PathBuf, text: Vec<u8>, form: Form, expect: Option<Stamp> },
+    /// Delete a regular file that still has this stamp, else `Stale`. Answered by `Written` with that stamp.
+    Delete { real: PathBuf, expect: Stamp },
 }
 
 /// What Neovim is told. Each is one request to the editor unless it says otherwise; none is waited for by the loop.
@@ -358,8 +360,65 @@ pub enum NvimCmd {
     TerminalFeed { terminal: TerminalId, piece: Piece },
     /// A person wants to see a terminal.
     TerminalShow { terminal: TerminalId },
+    /// What is to be judged in a file, in place of what was.
+    Review(ReviewFile),
+    /// How much is to be judged, in all and by session.
+    ReviewCounts { files: usize, hunks: usize, sessions: Vec<(SessionKey, usize, usize)> },
+    /// A file as it was before any change that is to be judged.
+    ReviewTexts(ReviewTexts),
     /// A prompt could not be sent; its text goes back to the person.
     PromptReturned { session: SessionKey, text: String, why: String },
+}
+
+/// What is to be judged in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReviewFile {
+    /// Real path.
+    pub path: PathBuf,
+    /// The buffer that holds it, and the tick that the lines are of.
+    pub buf: Option<(BufId, u64)>,
+    /// An agent made the file.
+    pub created: bool,
+    /// In order; none: nothing is left to be judged.
+    pub hunks: Vec<ReviewHunk>,
+}
+
+/// Lines next to each other that agents changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReviewHunk {
+    /// The same as long as the hunk is the same.
+    pub id: u64,
+    /// Whose change it was last, and in which of its turns.
+    pub session: String,
+    /// Counts from 1.
+    pub turn: u32,
+    /// It changed on disk during the turn, and nothing says by whom.
+    pub unknown: bool,
+    /// Zero-based lines of the live text, end exclusive; the same where lines were only taken out.
+    pub first: usize,
+    /// See `first`.
+    pub last: usize,
+    /// Lines that were taken out, as Neovim has them.
+    pub removed: Vec<Vec<u8>>,
+    /// Words that differ: line of the live text, first byte, end byte.
+    pub live_words: Vec<(usize, usize, usize)>,
+    /// The same, by index into `removed`.
+    pub removed_words: Vec<(usize, usize, usize)>,
+}
+
+/// The texts of a file that is reviewed. Bytes with LF.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReviewTexts {
+    /// Real path.
+    pub path: PathBuf,
+    /// The buffer that holds the live text.
+    pub buf: Option<BufId>,
+    /// As it was before any change that is to be judged.
+    pub base: Vec<u8>,
+    /// As it is, where no buffer holds it.
+    pub live: Vec<u8>,
+    /// An agent made the file.
+    pub created: bool,
 }
 
 /// One atomic edit.

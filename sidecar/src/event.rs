@@ -352,6 +352,14 @@ pub enum Action {
     /// Answer a question about a merge with the text that shall be: lines as the API gives them, and whether the last
     /// one ends in a newline.
     AnswerText { question: QuestionId, lines: Vec<Vec<u8>>, eol: bool },
+    /// Keep or reject what agents changed.
+    Review(ReviewVerdict),
+    /// Take the last verdict of a review back.
+    ReviewUndo,
+    /// Send what a file was before any change that is to be judged.
+    ReviewTexts { path: PathBuf },
+    /// A commit holds this file with this text: what is in it is kept.
+    ReviewCommitted { path: PathBuf, text: Vec<u8> },
     /// Send the texts of a question's diff number `index` (zero-based).
     ShowDiff { question: QuestionId, index: usize },
     /// This buffer shows this session's transcript. Everything is sent again from the first line.
@@ -360,6 +368,32 @@ pub enum Action {
     ViewClose { session: SessionKey },
     /// Fold or unfold the entry at this line (zero-based) of the transcript.
     ViewToggle { session: SessionKey, line: usize },
+}
+
+/// What a person decides about changes that have landed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewVerdict {
+    /// They stay, else they go.
+    pub keep: bool,
+    /// Which.
+    pub scope: ReviewScope,
+}
+
+/// Which changes a verdict is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReviewScope {
+    /// Hunks of a file that touch these lines of its text as it is now: zero-based, end exclusive.
+    Lines { path: PathBuf, first: usize, last: usize },
+    /// A hunk by its id.
+    Hunk { path: PathBuf, id: u64 },
+    /// All of a file.
+    File { path: PathBuf },
+    /// All of a turn of a session; without a number, of its last one that left anything.
+    Turn { session: SessionKey, turn: Option<u32> },
+    /// All of a session.
+    Session { session: SessionKey },
+    /// Everything.
+    All,
 }
 
 /// Something that goes along with a prompt.

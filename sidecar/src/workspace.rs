@@ -21,6 +21,7 @@ mod mirror;
 mod read;
 mod rebase;
 mod refusal;
+mod review;
 mod roots;
 mod show;
 pub mod terminals;
@@ -42,6 +43,7 @@ use bufs::Bufs;
 use follow::Follows;
 use known::Beliefs;
 use read::ReadOp;
+use review::Review;
 use roots::{Judgement, Roots};
 use show::ShowOp;
 use terminals::Terminals;
@@ -86,6 +88,8 @@ pub struct Workspace {
     save: Save,
     given: Given,
     terminals: Terminals,
+    /// What is to be judged.
+    review: Review,
     /// By id, which is also the order of arrival; removed when answered.
     ops: BTreeMap<OpId, Op>,
     /// The next op's id.
@@ -105,6 +109,7 @@ impl Workspace {
             save: hello.save,
             given: Given::default(),
             terminals: Terminals::new(hello.max_terminal_bytes),
+            review: Review::default(),
             ops: BTreeMap::new(),
             next: 1,
         }
@@ -134,6 +139,7 @@ impl Workspace {
         self.roots.remove(session);
         self.known.remove(session);
         self.given.remove(session);
+        self.review.close(session);
         self.terminals_removed(session, &mut out);
         for id in self.ops_of(session) {
             match self.ops.remove(&id) {
@@ -162,7 +168,7 @@ impl Workspace {
     pub fn forget_agent(&mut self, session: &SessionKey) -> Vec<Effect> {
         let mut out = Vec::new();
         for id in self.ops_of(session) {
-            if !self.is_follow(id) {
+            if !self.outlives_agent(id) {
                 self.cancel_op(id, &mut out);
             }
         }
@@ -287,7 +293,7 @@ impl Workspace {
         let mut out = Vec::new();
         for id in self.ops_of(session) {
             let ends = match self.ops.get(&id) {
-                Some(Op::Write(w)) => w.follows().is_none(),
+                Some(Op::Write(w)) => w.reply().is_some(),
                 Some(Op::Admit(op)) => op.writes() || op.is_asking(),
                 _ => false,
             };
@@ -430,16 +436,16 @@ impl Workspace {
         self.ops.iter().filter(|(_, op)| of(op)).map(|(id, _)| *id).collect()
     }
 
-    /// It is a change on disk, which no session asked for.
-    fn is_follow(&self, id: OpId) -> bool {
-        matches!(self.ops.get(&id), Some(Op::Write(w)) if w.follows().is_some())
+    /// It is a change on disk, or a verdict, which no agent asked for.
+    fn outlives_agent(&self, id: OpId) -> bool {
+        matches!(self.ops.get(&id), Some(Op::Write(w)) if w.reply().is_none())
     }
 
     /// An earlier write of the same session is, or may be, to the same file. Ids ascend, so nothing waits in a ring.
     fn behind_a_write(&self, id: OpId, session: &SessionKey, real: &Path) -> bool {
         self.ops.range(..id).any(|(_, op)| match op {
             Op::Admit(a) => a.session == *session && a.writes() && a.real().is_none_or(|r| r == real),
-            Op::Write(w) => w.follows().is_none() && w.session == *session && w.real() == real,
+            Op::Write(w) => w.reply().is_some() && w.session == *session && w.real() == real,
             _ => false,
         })
     }

@@ -39,6 +39,10 @@ impl App {
             Action::AnswerText { question, lines, eol } => {
                 self.sessions.answer_text(question, lines, eol, now)
             }
+            Action::Review(verdict) => self.workspace.review_verdict(&verdict),
+            Action::ReviewUndo => self.workspace.review_undo(),
+            Action::ReviewTexts { path } => self.workspace.review_texts(&path),
+            Action::ReviewCommitted { path, text } => self.workspace.review_committed(&path, &text),
             Action::ShowDiff { question, index } => self.show_diff(question, index),
             Action::ViewOpen { session, buf } => {
                 self.view.open(session.clone(), buf);

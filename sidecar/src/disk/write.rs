@@ -34,6 +34,26 @@ pub fn write(real: &Path, text: &[u8], form: &Form, expect: Option<Stamp>) -> Di
     }
 }
 
+/// Deletes a regular file that still has this stamp, else says `Stale`. Gives that stamp back.
+pub fn delete(real: &Path, expect: Stamp) -> DiskResult {
+    let deleted = || -> Result<bool, DiskError> {
+        let place = Place::find(real, false)?;
+        if place.file()?.is_none_or(|now| stamp(&now) != expect) {
+            return Ok(false);
+        }
+        place.remove();
+        match place.look()? {
+            None => Ok(true),
+            Some(_) => Err(DiskError::Io(format!("{} could not be deleted", real.display()))),
+        }
+    };
+    match deleted() {
+        Ok(true) => DiskResult::Written(Ok(expect)),
+        Ok(false) | Err(DiskError::NotFound) => DiskResult::Stale,
+        Err(e) => DiskResult::Written(Err(e)),
+    }
+}
+
 fn replace(real: &Path, bytes: &[u8], expect: Stamp) -> Result<Option<Stamp>, DiskError> {
     let place = match Place::find(real, false) {
         Err(DiskError::NotFound) => return Ok(None),

@@ -128,12 +128,41 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
         "answer_text" => {
             Action::AnswerText { question: question(&mut t)?, lines: t.lines("lines")?, eol: t.flag("eol")? }
         }
+        "review_verdict" => Action::Review(verdict(&mut t)?),
+        "review_undo" => Action::ReviewUndo,
+        "review_texts" => Action::ReviewTexts { path: t.path("path")? },
+        "review_committed" => Action::ReviewCommitted { path: t.path("path")?, text: t.bytes("text")? },
         "show_diff" => Action::ShowDiff { question: question(&mut t)?, index: t.index("index")? },
         "view_open" => Action::ViewOpen { session: session(&mut t)?, buf: buf(&mut t)? },
         "view_close" => Action::ViewClose { session: session(&mut t)? },
         "view_toggle" => Action::ViewToggle { session: session(&mut t)?, line: t.index("line")? },
         _ => return Err(Malformed::Unknown),
     })
+}
+
+fn verdict(t: &mut Table) -> Result<ReviewVerdict, Malformed> {
+    let keep = match t.text("verdict")?.as_str() {
+        "keep" => true,
+        "reject" => false,
+        _ => return Err(Malformed::Wrong("verdict", "keep or reject")),
+    };
+    let scope = match t.text("scope")?.as_str() {
+        "hunk" => match t.maybe_uint("id")? {
+            Some(id) => ReviewScope::Hunk { path: t.path("path")?, id },
+            None => {
+                ReviewScope::Lines { path: t.path("path")?, first: t.index("first")?, last: t.index("last")? }
+            }
+        },
+        "file" => ReviewScope::File { path: t.path("path")? },
+        "turn" => {
+            let turn = t.maybe_uint("turn")?.and_then(|turn| u32::try_from(turn).ok());
+            ReviewScope::Turn { session: session(t)?, turn }
+        }
+        "session" => ReviewScope::Session { session: session(t)? },
+        "all" => ReviewScope::All,
+        _ => return Err(Malformed::Wrong("scope", "hunk, file, turn, session or all")),
+    };
+    Ok(ReviewVerdict { keep, scope })
 }
 
 fn edited_file(value: Value) -> Result<(usize, EditedText), Malformed> {

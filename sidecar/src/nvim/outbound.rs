@@ -94,6 +94,25 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
         NvimCmd::Sessions(all) => snapshot("sessions", vec![("list", list(&all, session))]),
         NvimCmd::Questions(all) => snapshot("questions", vec![("list", list(&all, question))]),
         NvimCmd::Groups(pgids) => snapshot("groups", vec![("pgids", list(&pgids, |p| Value::from(*p)))]),
+        NvimCmd::Review(file) => message("review", review(&file)),
+        NvimCmd::ReviewCounts { files, hunks, sessions } => {
+            let of = |(session, files, hunks): &(SessionKey, usize, usize)| {
+                map(vec![("session", key(session)), ("files", (*files).into()), ("hunks", (*hunks).into())])
+            };
+            let fields =
+                vec![("files", files.into()), ("hunks", hunks.into()), ("sessions", list(&sessions, of))];
+            snapshot("review_counts", fields)
+        }
+        NvimCmd::ReviewTexts(t) => message(
+            "review_texts",
+            vec![
+                ("path", path(&t.path)),
+                ("buf", optional(t.buf.map(|buf| buf.0))),
+                ("base", list(&raw_lines(&t.base), |line| raw_line(line))),
+                ("live", list(&raw_lines(&t.live), |line| raw_line(line))),
+                ("created", t.created.into()),
+            ],
+        ),
         NvimCmd::Terminals(all) => snapshot("terminals", vec![("list", list(&all, terminal))]),
         NvimCmd::TerminalFeed { terminal, piece } => message(
             "terminal_feed",
@@ -384,6 +403,33 @@ fn diff(d: &DiffTexts) -> Vec<Call> {
     }
     out.push(message("diff_done", id()));
     out
+}
+
+fn review(file: &ReviewFile) -> Vec<(&'static str, Value)> {
+    let words = |words: &[(usize, usize, usize)]| {
+        list(words, |(line, from, to)| Value::Array(vec![(*line).into(), (*from).into(), (*to).into()]))
+    };
+    let hunk = |h: &ReviewHunk| {
+        map(vec![
+            ("id", h.id.into()),
+            ("session", h.session.as_str().into()),
+            ("turn", h.turn.into()),
+            ("author", if h.unknown { "unknown" } else { "agent" }.into()),
+            ("first", h.first.into()),
+            ("last", h.last.into()),
+            ("removed", list(&h.removed, |line| raw_line(line))),
+            ("live_words", words(&h.live_words)),
+            ("removed_words", words(&h.removed_words)),
+        ])
+    };
+    vec![
+        ("path", path(&file.path)),
+        ("buf", optional(file.buf.map(|(buf, _)| buf.0))),
+        ("tick", file.buf.map_or(0, |(_, tick)| tick).into()),
+        ("created", file.created.into()),
+        ("gone", file.hunks.is_empty().into()),
+        ("hunks", list(&file.hunks, hunk)),
+    ]
 }
 
 /// Like [`lines`], of a text that may not be UTF-8.

@@ -184,6 +184,9 @@ impl Workspace {
         for session in self.follows.running.iter().filter(|key| !running.contains(key)) {
             self.known.turn_over(session);
         }
+        for session in running.iter().filter(|key| !self.follows.running.contains(key)) {
+            self.review.turn(session);
+        }
         self.follows.running = running;
         let of = |key: &SessionKey| -> Vec<PathBuf> {
             self.roots.of(key).into_iter().map(Path::to_owned).collect()

@@ -33,17 +33,18 @@ struct Paper {
     meta: BufMeta,
 }
 
-struct Desk {
-    ws: Workspace,
-    session: SessionKey,
+pub(super) struct Desk {
+    pub(super) ws: Workspace,
+    pub(super) session: SessionKey,
     log: String,
     /// What landed, a line each.
     landed: Vec<String>,
-    files: BTreeMap<PathBuf, Result<DiskText, DiskError>>,
+    pub(super) clock: u64,
+    pub(super) files: BTreeMap<PathBuf, Result<DiskText, DiskError>>,
     links: Vec<(PathBuf, PathBuf)>,
     bufs: BTreeMap<i64, Paper>,
     held: Option<VecDeque<(OpId, DiskCmd)>>,
-    edits: VecDeque<EditCall>,
+    pub(super) edits: VecDeque<EditCall>,
     asked: VecDeque<OpId>,
     swap: Option<crate::event::SwapOwner>,
     answers: (mpsc::UnboundedSender<crate::reply::Answer>, mpsc::UnboundedReceiver<crate::reply::Answer>),
@@ -67,7 +68,7 @@ fn lines_of(text: &str) -> Vec<Vec<u8>> {
 
 impl Desk {
     /// One session, `s`, whose root is `/p`.
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let session = SessionKey::new("s");
         let mut ws = Workspace::new(&Hello { max_buf_bytes: 1000, ..Hello::default() });
         assert!(ws.add_root(&session, "/p".into()).is_empty());
@@ -76,6 +77,7 @@ impl Desk {
             session,
             log: String::new(),
             landed: Vec::new(),
+            clock: 0,
             files: BTreeMap::new(),
             links: Vec::new(),
             bufs: BTreeMap::new(),
@@ -88,19 +90,19 @@ impl Desk {
         }
     }
 
-    fn file(&mut self, path: &str, content: &str) -> &mut Self {
+    pub(super) fn file(&mut self, path: &str, content: &str) -> &mut Self {
         let before = self.files.get(Path::new(path)).and_then(|f| Some(f.as_ref().ok()?.stamp.sec));
         let stamp = stamp(before.unwrap_or(0) + 1);
         self.files.insert(path.into(), Ok(DiskText { stamp, ..text(content) }));
         self
     }
 
-    fn on_disk(&self, path: &str) -> &str {
+    pub(super) fn on_disk(&self, path: &str) -> &str {
         std::str::from_utf8(&self.files[Path::new(path)].as_ref().unwrap().text).unwrap()
     }
 
     /// Loads a buffer, and answers all the room asks about it.
-    fn open(&mut self, buf: i64, path: &str, content: &str) -> &mut Self {
+    pub(super) fn open(&mut self, buf: i64, path: &str, content: &str) -> &mut Self {
         self.announce(buf, path, content);
         self.fill();
         self.log.clear();
@@ -173,7 +175,7 @@ impl Desk {
     }
 
     /// The person, or a formatter, changes lines.
-    fn change(&mut self, buf: i64, first: usize, last: usize, lines: &[&str]) -> &mut Self {
+    pub(super) fn change(&mut self, buf: i64, first: usize, last: usize, lines: &[&str]) -> &mut Self {
         let lines = lines.iter().map(|l| l.as_bytes().to_vec()).collect();
         self.change_bytes(buf, first, last, lines)
     }
@@ -192,7 +194,7 @@ impl Desk {
     }
 
     /// The editor carries out the oldest edit it was given, and saves.
-    fn land(&mut self) -> String {
+    pub(super) fn land(&mut self) -> String {
         let call = self.edit_without_answer();
         let p = self.bufs.get_mut(&call.buf.0).unwrap();
         p.tick += 1;
@@ -236,7 +238,7 @@ impl Desk {
         call
     }
 
-    fn outcome(&mut self, op: OpId, outcome: EditOutcome) -> String {
+    pub(super) fn outcome(&mut self, op: OpId, outcome: EditOutcome) -> String {
         let effects = self.ws.edit_done(op, outcome);
         self.take(effects)
     }
@@ -252,11 +254,11 @@ impl Desk {
         self.take(effects)
     }
 
-    fn read(&mut self, path: &str) -> String {
+    pub(super) fn read(&mut self, path: &str) -> String {
         self.read_part(path, None, None)
     }
 
-    fn write(&mut self, path: &str, content: &str) -> String {
+    pub(super) fn write(&mut self, path: &str, content: &str) -> String {
         let (session, reply) = (self.session.clone(), self.reply());
         let effects = self.ws.write(&session, path.into(), content.into(), reply);
         self.take(effects)
@@ -269,18 +271,18 @@ impl Desk {
         self.take(effects)
     }
 
-    fn allow(&mut self) -> String {
+    pub(super) fn allow(&mut self) -> String {
         self.verdict(true)
     }
 
     /// Write, allow, land: what was answered.
-    fn write_through(&mut self, path: &str, content: &str) -> String {
+    pub(super) fn write_through(&mut self, path: &str, content: &str) -> String {
         self.write(path, content);
         self.allow();
         self.land()
     }
 
-    fn take(&mut self, effects: Vec<Effect>) -> String {
+    pub(super) fn take(&mut self, effects: Vec<Effect>) -> String {
         self.log.clear();
         self.run(effects);
         std::mem::take(&mut self.log)
@@ -421,6 +423,16 @@ impl Desk {
                 DiskResult::Text(self.files.get(&real).cloned().unwrap_or(Err(DiskError::NotFound)))
             }
             DiskCmd::Swap { .. } => DiskResult::Swap(self.swap),
+            DiskCmd::Delete { real, expect } => {
+                let now = self.files.get(&real).map(|f| f.as_ref().unwrap().stamp);
+                if now == Some(expect) {
+                    self.log += &format!("delete {}\n", real.display());
+                    self.files.remove(&real);
+                    DiskResult::Written(Ok(expect))
+                } else {
+                    DiskResult::Stale
+                }
+            }
             DiskCmd::Write { real, text, form, expect } => {
                 let now = self.files.get(&real).map(|f| f.as_ref().unwrap().stamp);
                 if now == expect {

@@ -15,6 +15,7 @@ use crate::model::{BufId, OpId, RpcError, SessionKey};
 use crate::reply::Reply;
 use crate::workspace::bufs::Open;
 use crate::workspace::known::Belief;
+use crate::workspace::review::VerdictOp;
 use crate::workspace::text::Snapshot;
 use crate::workspace::{Op, READ_CAP, Workspace, refusal, unexpected};
 
@@ -30,6 +31,8 @@ pub enum Source {
     Agent { content: String, reply: Reply },
     /// The disk, under this buffer.
     Disk { buf: BufId },
+    /// A person's verdict on what agents changed.
+    Verdict(VerdictOp),
 }
 
 /// A file that no buffer holds, as it was read.
@@ -95,6 +98,11 @@ impl WriteOp {
         Self::with(session, real, found, Source::Disk { buf })
     }
 
+    /// A verdict on what agents changed in a file.
+    pub fn verdict(session: SessionKey, found: Resolved, verdict: VerdictOp) -> Self {
+        Self::with(session, found.real.clone(), found, Source::Verdict(verdict))
+    }
+
     fn with(session: SessionKey, path: PathBuf, found: Resolved, source: Source) -> Self {
         Self {
             session,
@@ -112,15 +120,28 @@ impl WriteOp {
     pub fn reply(&self) -> Option<&Reply> {
         match &self.source {
             Source::Agent { reply, .. } => Some(reply),
-            Source::Disk { .. } => None,
+            Source::Disk { .. } | Source::Verdict(_) => None,
         }
+    }
+
+    /// The verdict of a review, if it is one.
+    pub fn as_verdict(&self) -> Option<&VerdictOp> {
+        match &self.source {
+            Source::Verdict(verdict) => Some(verdict),
+            _ => None,
+        }
+    }
+
+    /// It is in the editor's or the disk's hands.
+    pub fn is_landing(&self) -> bool {
+        matches!(self.stage, Stage::Editing { .. } | Stage::Writing(_))
     }
 
     /// The buffer whose file changed on disk, if that is what it is about.
     pub fn follows(&self) -> Option<BufId> {
         match self.source {
             Source::Disk { buf } => Some(buf),
-            Source::Agent { .. } => None,
+            Source::Agent { .. } | Source::Verdict(_) => None,
         }
     }
 
@@ -150,6 +171,10 @@ impl WriteOp {
             Source::Agent { reply, .. } => out.push(Effect::Answer(reply, Err(error))),
             Source::Disk { .. } => {
                 tracing::info!(path = ?self.path, %error.message, "a change on disk is left")
+            }
+            Source::Verdict(_) => {
+                let text = format!("{} is as it was: {}", self.path.display(), error.message);
+                out.push(Effect::Nvim(NvimCmd::Notify { level: "warn".to_owned(), text }));
             }
         }
     }
@@ -193,6 +218,9 @@ impl Workspace {
 
     /// Finds the live text. The stage is `Waiting`. Returns whether the write went on.
     fn write_begin(&mut self, id: OpId, mut op: Box<WriteOp>, out: &mut Vec<Effect>) -> bool {
+        if op.as_verdict().is_some() {
+            return self.verdict_begin(id, op, out);
+        }
         let Resolved { real, kind, stamp } = op.found.clone();
         // A change on disk comes first; it waits for no write, because writes wait for it.
         let waits = op.follows().is_none()
@@ -308,6 +336,24 @@ impl Workspace {
         self.write_at(id, op, Stage::Approved(plan));
     }
 
+    /// What a verdict makes of its file is known: it goes on its way.
+    pub(super) fn verdict_planned(
+        &mut self,
+        id: OpId,
+        op: Box<WriteOp>,
+        plan: Plan,
+        open: bool,
+        out: &mut Vec<Effect>,
+    ) -> bool {
+        let plan = Box::new(plan);
+        match open {
+            true => self.write_at(id, op, Stage::Approved(plan)),
+            // Its bytes and its stamp are not known yet.
+            false => self.reread(id, op, plan, out),
+        }
+        true
+    }
+
     fn take_write(&mut self, id: OpId, at: impl Fn(&Stage) -> bool) -> Option<Op> {
         match self.ops.get(&id) {
             Some(Op::Write(op)) if at(&op.stage) => self.ops.remove(&id),
@@ -339,8 +385,8 @@ impl Workspace {
                 self.write_plan(id, op, None, Closed { swap, ..closed }, out);
             }
             (Stage::Rereading(plan), DiskResult::Text(text)) => self.write_reread(id, op, plan, text, out),
-            (Stage::Writing(plan), DiskResult::Written(Ok(_))) => {
-                self.landed(&op, &plan, plan.new.clone(), None, out);
+            (Stage::Writing(plan), DiskResult::Written(Ok(stamp))) => {
+                self.landed(&op, &plan, plan.new.clone(), (None, Some(stamp)), out);
                 self.write_known(&op, &plan, plan.new.clone(), true);
                 op.written(out);
             }

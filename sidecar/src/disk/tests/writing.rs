@@ -199,3 +199,19 @@ fn a_read_only_file_is_an_error_and_a_read_only_folder_is_no_hindrance() {
     assert_eq!(fs::read(&path).unwrap(), b"two\n");
     assert_eq!(fs::read_dir(f.at("d")).unwrap().count(), 1);
 }
+
+#[test]
+fn only_the_very_file_that_was_meant_is_deleted() {
+    let f = Folder::new();
+    let path = f.file("a", "one\n");
+    let old = stamp(&path);
+    written(put(&path, "longer\n", Some(old)));
+    assert!(matches!(delete(&path, old), DiskResult::Stale), "it is another text now");
+    assert_eq!(f.names(), ["a"]);
+    written(delete(&path, stamp(&path)));
+    assert!(f.names().is_empty());
+    assert!(matches!(delete(&path, old), DiskResult::Stale));
+    fs::create_dir(&path).unwrap();
+    assert!(!matches!(delete(&path, old), DiskResult::Written(Ok(_))));
+    assert!(path.is_dir());
+}

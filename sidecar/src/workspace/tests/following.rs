@@ -7,14 +7,14 @@ use crate::workspace::follow::ECHOES;
 
 impl Desk {
     /// Somebody writes the file; the watcher sees it.
-    fn changed(&mut self, path: &str, content: &str) -> String {
+    pub(in crate::workspace) fn changed(&mut self, path: &str, content: &str) -> String {
         self.file(path, content);
         let effects = self.ws.watched(&[PathBuf::from(path)]);
         self.take(effects)
     }
 
     /// The turns of these sessions run.
-    fn running(&mut self, sessions: &[&str]) -> &mut Self {
+    pub(in crate::workspace) fn running(&mut self, sessions: &[&str]) -> &mut Self {
         self.ws.watch(sessions.iter().map(|s| SessionKey::new(s)).collect());
         self
     }

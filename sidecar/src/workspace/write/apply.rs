@@ -82,6 +82,10 @@ impl Workspace {
                 plan.closed = Some((text.form, Some(text.stamp)));
                 plan.gone = false;
                 let live = Snapshot::from_bytes(&text.text);
+                if let Some(new) = self.verdict_text(&op, &live) {
+                    plan.decide_anew(live, new);
+                    return self.write_at(id, op, Stage::Approved(plan));
+                }
                 // It came into being meanwhile, where the person agreed to a new file.
                 if !plan.move_to(live) {
                     return self.write_ask(id, op, *plan, out);
@@ -121,8 +125,10 @@ impl Workspace {
             // A buffer for a file that does not exist yet.
             None => !live.is_empty(),
         };
-        if moved && !plan.move_to(live.clone()) {
-            return self.write_ask(id, op, *plan, out);
+        match self.verdict_text(&op, &live).filter(|_| moved) {
+            Some(new) => plan.decide_anew(live.clone(), new),
+            None if moved && !plan.move_to(live.clone()) => return self.write_ask(id, op, *plan, out),
+            None => {}
         }
         // Without a line there is no last newline to speak of: the buffer keeps what it has, or is as one that was read
         // from an empty file.
@@ -263,31 +269,37 @@ impl Workspace {
             self.bufs.looked(buf, *stamp, plan.theirs.clone(), true);
         }
         let text = self.bufs.ready(buf).map_or_else(|| plan.new.clone(), Buf::snapshot);
-        self.landed(op, plan, text.clone(), Some(buf), out);
+        self.landed(op, plan, text.clone(), (Some(buf), stamp), out);
         self.write_known(op, plan, text, !modified);
     }
 
     /// Tells of a change that is in its file now.
     pub(super) fn landed(
-        &self,
+        &mut self,
         op: &WriteOp,
         plan: &Plan,
         after: Snapshot,
-        buf: Option<BufId>,
+        (buf, stamp): (Option<BufId>, Option<Stamp>),
         out: &mut Vec<Effect>,
     ) {
+        if op.as_verdict().is_some() {
+            let before = plan.live.clone().unwrap_or_else(|| Snapshot::from_wire(""));
+            return self.verdict_landed(op, &before, &after, stamp, out);
+        }
         if plan.live.as_ref() == Some(&after) {
             return;
         }
         let (session, path) = (op.session.clone(), op.real().to_owned());
         let author = if op.follows().is_some() { self.author(&session, &path) } else { Author::Agent };
         let (before, after) = (plan.live.clone(), Some(after));
-        out.push(Effect::Landed(Box::new(Change { session, path, buf, before, after, author })));
+        let change = Change { session, path, buf, before, after, author };
+        self.review.landed(&change);
+        out.push(Effect::Landed(Box::new(change)));
     }
 
     pub(super) fn write_known(&mut self, op: &WriteOp, plan: &Plan, text: Snapshot, on_disk: bool) {
         let real = op.real();
-        if op.follows().is_none() {
+        if op.reply().is_some() {
             self.known.wrote(&op.session, real, plan.theirs.clone(), &plan.new, text);
         }
         for other in self.ops.values_mut().filter(|_| on_disk) {

@@ -63,6 +63,18 @@ impl Plan {
         }
     }
 
+    /// What a person's verdict makes of a text.
+    pub fn of_verdict(live: Option<Snapshot>, new: Snapshot) -> Self {
+        let base = live.clone().unwrap_or_else(|| Snapshot::from_wire(""));
+        let (text, theirs) = (new.clone(), new.clone());
+        Self::of(live, Rebased { text, with_theirs: new, theirs, base, conflicts: Vec::new() })
+    }
+
+    /// The text moved on to `live`, of which the verdict makes something else.
+    pub fn decide_anew(&mut self, live: Snapshot, new: Snapshot) {
+        (self.live, self.new) = (Some(live), new);
+    }
+
     /// Where both sides changed the same lines, the other side's are taken.
     pub fn take_theirs(&mut self) {
         self.new = self.with_theirs.clone();
