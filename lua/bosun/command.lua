@@ -75,6 +75,14 @@ local function first_question()
   return question
 end
 
+-- Keeps or rejects: [hunk|file|turn|session|all]; without a word the hunks of the range, or the one at the cursor.
+local function verdict(name)
+  return {
+    run = function(words, c) report(bosun()[name]({ scope = words[1], range = range_of(c) })) end,
+    complete = function(words) return #words == 0 and require('bosun.review').SCOPES or {} end,
+  }
+end
+
 -- Each: { run = function(words, command), complete = function(words) }.
 local subs = {
   open = {
@@ -186,6 +194,20 @@ local subs = {
       local question = first_question()
       if question then require('bosun.diff').open(question.id, (tonumber(words[1]) or 1) - 1) end
     end,
+  },
+  keep = verdict('keep'),
+  reject = verdict('reject'),
+  review = {
+    -- The tab; `quickfix` lists all hunks, `undo` takes the last verdict back.
+    run = function(words)
+      if words[1] == 'undo' then return report(require('bosun.review').undo()) end
+      if words[1] and words[1] ~= 'quickfix' then
+        return report(nil, ('there is no :Bosun review %s: try quickfix or undo'):format(words[1]))
+      end
+      local ok, err = bosun().review({ quickfix = words[1] == 'quickfix' })
+      if not ok then notice.say('info', err) end
+    end,
+    complete = function(words) return #words == 0 and { 'quickfix', 'undo' } or {} end,
   },
   sessions = { run = choose_session },
   terminals = {

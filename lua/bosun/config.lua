@@ -44,7 +44,7 @@ local defaults = {
   unsaved = 'auto',
   -- Commands in the sidecar's terminals open the files that they want edited in this Neovim ($EDITOR, git commit).
   terminal_editor = true,
-  -- Global keys, none by default: { toggle = '<leader>a' }.
+  -- Global keys, none by default: { toggle = '<leader>a' }; `hunks = true` maps ]v and [v to the hunks of agents.
   keys = {},
 }
 
@@ -144,6 +144,13 @@ local schema = {
     sessions = lhs,
     terminals = lhs,
     log = lhs,
+    hunks = 'boolean',
+    next_hunk = lhs,
+    prev_hunk = lhs,
+    keep = lhs,
+    reject = lhs,
+    review = lhs,
+    review_undo = lhs,
   },
 }
 

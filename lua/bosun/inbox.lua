@@ -61,6 +61,9 @@ local handlers = {
     require('bosun.state').on_terminals(clean(m.list))
     require('bosun.terminals').on_terminals()
   end,
+  review = function(m) require('bosun.review').recv(m) end,
+  review_counts = function(m) require('bosun.review').on_counts(clean(m)) end,
+  review_texts = function(m) require('bosun.review_tab').recv(m) end,
   terminal_feed = function(m) require('bosun.terminal').feed(m) end,
   terminal_show = function(m) require('bosun.terminals').show(m.terminal) end,
   user_event = function(m)

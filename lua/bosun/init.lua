@@ -49,13 +49,20 @@ end
 --- Settings; optional. Raises an error for one that makes no sense.
 function M.setup(opts)
   require('bosun.config').setup(opts)
-  for name, lhs in pairs(require('bosun.config').get().keys) do
+  local keys = vim.deepcopy(require('bosun.config').get().keys)
+  -- `v` for verdict: neither Neovim nor its file types map this pair, and ]h, ]g, ]c are often taken.
+  if keys.hunks then
+    keys.next_hunk, keys.prev_hunk = keys.next_hunk or ']v', keys.prev_hunk or '[v'
+  end
+  keys.hunks = nil
+  for name, lhs in pairs(keys) do
     if lhs then
+      local plug = name:gsub('_', '-')
       vim.keymap.set(
-        { 'n', 'x' },
+        plug:find('%-hunk$') and { 'n', 'x', 'o' } or { 'n', 'x' },
         lhs,
-        ('<Plug>(bosun-%s)'):format(name),
-        { remap = true, desc = 'Bosun: ' .. name }
+        ('<Plug>(bosun-%s)'):format(plug),
+        { remap = true, desc = 'Bosun: ' .. plug }
       )
     end
   end
@@ -243,11 +250,44 @@ function M.transcript(session)
   return id and chat().transcript(id) or ''
 end
 
---- For a status line: state of the current session, and the numbers of questions that wait and of commands that run in
---- terminals. Empty without a session.
+--- Shows what waits for a review: opens the review tab. `file`: at that path; `quickfix`: a list of all hunks instead.
+--- True, or nil and why not.
+function M.review(opts)
+  opts = opts or {}
+  check_options(opts, { 'file', 'quickfix' }, 'review')
+  if opts.quickfix then return require('bosun.review').quickfix() end
+  local path = opts.file and (vim.uv.fs_realpath(opts.file) or vim.fs.normalize(vim.fs.abspath(opts.file)))
+  return require('bosun.review_tab').open(path)
+end
+
+-- Options of a verdict, with the path as the review has it.
+local function verdict(name, opts)
+  opts = vim.deepcopy(opts or {})
+  check_options(opts, { 'scope', 'file', 'buf', 'range', 'id', 'session', 'turn' }, name)
+  if opts.file then
+    opts.path = vim.uv.fs_realpath(opts.file) or vim.fs.normalize(vim.fs.abspath(opts.file))
+  end
+  return require('bosun.review').verdict(name, opts)
+end
+
+--- Keeps changes of agents: `scope` is `hunk` (the default: at the cursor, or in `range`, two one-based lines), `file`,
+--- `turn`, `session` or `all`. `buf` or `file`: where; `session`, `turn`: whose. True, or nil and why not.
+function M.keep(opts) return verdict('keep', opts) end
+
+--- Rejects changes of agents; the same options as `keep`.
+function M.reject(opts) return verdict('reject', opts) end
+
+-- The hunks that wait for a review, as `±3`, or nothing.
+local function hunks()
+  local count = require('bosun.review').counts().hunks
+  return count > 0 and ('±%d'):format(count) or ''
+end
+
+--- For a status line: state of the current session, the numbers of questions that wait and of commands that run in
+--- terminals, and that of hunks to review. Empty without any of them.
 function M.statusline()
   local all = state().sessions
-  if #all == 0 then return '' end
+  if #all == 0 then return hunks() end
   local session = state().get(current()) or all[#all]
   local counts = {}
   local function add(count, one, many)
@@ -256,7 +296,8 @@ function M.statusline()
   add(#state().questions, 'question', 'questions')
   add(#require('bosun.terminals').running(), 'command runs', 'commands run')
   local more = #counts > 0 and (' (%s)'):format(table.concat(counts, ', ')) or ''
-  return ('%s: %s%s'):format(session.agent, session.state, more)
+  local review = hunks()
+  return ('%s: %s%s%s'):format(session.agent, session.state, more, review ~= '' and ' ' .. review or '')
 end
 
 return M

@@ -72,6 +72,7 @@ end
 local function lose(cause)
   current, M.welcome = nil, nil
   require('bosun.buffers').stop()
+  if package.loaded['bosun.review'] then require('bosun.review').lost() end
   return require('bosun.state').lost(cause)
 end
 

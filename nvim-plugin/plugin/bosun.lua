@@ -21,12 +21,29 @@ for _, name in ipairs({
   'diff',
   'sessions',
   'terminals',
+  'review',
   'log',
 }) do
   vim.keymap.set(
     { 'n', 'x' },
     ('<Plug>(bosun-%s)'):format(name),
     function() require('bosun.command').plug(name) end,
+    { desc = 'Bosun: ' .. name }
+  )
+end
+
+for name, modes in pairs({
+  ['next-hunk'] = { 'n', 'x', 'o' },
+  ['prev-hunk'] = { 'n', 'x', 'o' },
+  hunk = { 'x', 'o' },
+  keep = { 'n', 'x' },
+  reject = { 'n', 'x' },
+  ['review-undo'] = { 'n' },
+}) do
+  vim.keymap.set(
+    modes,
+    ('<Plug>(bosun-%s)'):format(name),
+    function() require('bosun.hunk_keys').plugs[name]() end,
     { desc = 'Bosun: ' .. name }
   )
 end
