@@ -262,7 +262,7 @@ pub struct AgentTerminal {
 pub enum TerminalPart {
     /// It is there.
     Info,
-    /// Output: all of it so far, or the next piece.
+    /// Output: the next piece, or all of it so far where the agent sends [`Self::Delta`] as well.
     Output(String),
     /// The next piece of output.
     Delta(String),

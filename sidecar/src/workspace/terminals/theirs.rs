@@ -18,8 +18,25 @@ pub struct Shown {
     /// Its name for the agent.
     name: String,
     crlf: Crlf,
-    /// Output so far, as long as it is not longer than [`SEEN`]: some agents say all of it again.
+    /// The beginning of its output, at most [`SEEN`] bytes, for agents that say all of it again.
     seen: String,
+    /// Bytes of its output.
+    said: usize,
+    /// Some of it came as what can only be the next piece.
+    in_pieces: bool,
+}
+
+impl Shown {
+    fn new(name: String) -> Self {
+        Self { name, crlf: Crlf::default(), seen: String::new(), said: 0, in_pieces: false }
+    }
+
+    /// What is new in output that is the next piece for some agents (one that looks like all before it, too: a program
+    /// may write the same again), and all of it so far for others. These send pieces as such beside it.
+    fn new_of<'a>(&self, text: &'a str) -> &'a str {
+        let again = self.in_pieces && text.starts_with(&self.seen);
+        text.get(self.said..).filter(|_| again).unwrap_or(text)
+    }
 }
 
 impl Workspace {
@@ -42,7 +59,7 @@ impl Workspace {
                 rows: 24,
                 cols: 80,
             };
-            let shown = Shown { name: said.terminal.clone(), crlf: Crlf::default(), seen: String::new() };
+            let shown = Shown::new(said.terminal.clone());
             let t = Terminal::new(session.clone(), run, line, Stage::Running, LIMIT, now);
             self.terminals.all.insert(id, Terminal { shown: Some(shown), released: true, ..t });
             self.terminals.changed = true;
@@ -59,13 +76,14 @@ impl Workspace {
         }
         match said.part {
             TerminalPart::Info => {}
-            TerminalPart::Output(all) => {
-                match t.shown.as_ref().and_then(|shown| all.strip_prefix(&*shown.seen)) {
-                    Some(new) => t.said(new),
-                    None => t.said(&all),
-                }
+            TerminalPart::Output(text) => {
+                let new = t.shown.as_ref().map_or("", |shown| shown.new_of(&text)).to_owned();
+                t.said(&new);
             }
-            TerminalPart::Delta(new) => t.said(&new),
+            TerminalPart::Delta(new) => {
+                t.said(&new);
+                t.shown.iter_mut().for_each(|shown| shown.in_pieces = true);
+            }
             TerminalPart::Exit(end) => {
                 if t.runs() {
                     t.took = now.saturating_sub(t.started);
@@ -84,10 +102,64 @@ impl Terminal {
     /// The agent's own command wrote this.
     fn said(&mut self, text: &str) {
         let Some(shown) = &mut self.shown else { return };
-        if shown.seen.len() + text.len() <= SEEN {
-            shown.seen.push_str(text);
+        if shown.seen.len() == shown.said {
+            shown.seen.push_str(&text[..text.floor_char_boundary(SEEN - shown.seen.len())]);
         }
+        shown.said += text.len();
         let bytes = shown.crlf.convert(text.as_bytes());
         self.wrote(&bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Hello;
+
+    /// What is shown after an agent said all of this.
+    fn shown(parts: &[TerminalPart]) -> String {
+        let session = SessionKey::new("s");
+        let mut ws = Workspace::new(&Hello::default());
+        ws.add_root(&session, "/p".into());
+        for part in parts {
+            let said = AgentTerminal { terminal: "x".into(), title: None, cwd: None, part: part.clone() };
+            ws.agent_terminal(&session, said, 0);
+        }
+        let terminal = ws.terminals.all.values().next().expect("a terminal");
+        String::from_utf8(terminal.tail.tail().0).expect("text")
+    }
+
+    fn output(text: &str) -> TerminalPart {
+        TerminalPart::Output(text.into())
+    }
+
+    fn delta(text: &str) -> TerminalPart {
+        TerminalPart::Delta(text.into())
+    }
+
+    #[test]
+    fn pieces_that_repeat_what_came_before_are_output_too() {
+        assert_eq!(
+            shown(&[output("tick\n"), output("tick\n"), output("tick\ntock\n")]),
+            "tick\r\ntick\r\ntick\r\ntock\r\n"
+        );
+        assert_eq!(shown(&[output("."), output("."), output("...")]), ".....");
+        assert_eq!(shown(&[delta("tick\n"), delta("tick\n")]), "tick\r\ntick\r\n");
+    }
+
+    #[test]
+    fn all_of_it_after_its_pieces_adds_only_what_is_new() {
+        assert_eq!(shown(&[delta("one\n"), delta("two\n"), output("one\ntwo\n")]), "one\r\ntwo\r\n");
+        assert_eq!(shown(&[delta("one\n"), output("one\ntwo\n"), delta("late\n")]), "one\r\ntwo\r\nlate\r\n");
+        assert_eq!(shown(&[delta("one\n"), output("other\n")]), "one\r\nother\r\n");
+        // Where a character would be cut, it is other text.
+        assert_eq!(shown(&[delta("e"), output("é")]), "eé");
+    }
+
+    #[test]
+    fn all_of_more_than_is_compared_is_not_shown_twice() {
+        let most = "0123456789abcdef".repeat(SEEN / 16);
+        let end = shown(&[delta(&most), delta("more"), output(&(most + "more and new"))]);
+        assert!(end.ends_with("defmore and new"), "{}", &end[end.len() - 40..]);
     }
 }
