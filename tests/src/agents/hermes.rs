@@ -29,4 +29,5 @@ pub const HERMES: Agent = Agent {
             ("patch", json!({"mode": "replace", "path": file, "old_string": from, "new_string": to})),
         ]
     },
+    run: |line| ("terminal", json!({"command": line})),
 };
