@@ -249,7 +249,9 @@ pub struct Command {
 pub struct AgentTerminal {
     /// Its name for the agent.
     pub terminal: String,
-    /// The command, or what the tool call says it is.
+    /// The command itself.
+    pub command: Option<String>,
+    /// What the tool call says that it is.
     pub title: Option<String>,
     /// Where it runs.
     pub cwd: Option<PathBuf>,

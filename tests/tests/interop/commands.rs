@@ -1,6 +1,6 @@
 //! Commands of real agents: which run in the editor's terminals, which the agents run themselves, and what a person sees.
 
-use bosun_tests::agents::{Agent, CODEX, REASONIX};
+use bosun_tests::agents::{Agent, CLAUDE, CODEX, HERMES, OPENCODE, REASONIX};
 use bosun_tests::model::ModelServer;
 use bosun_tests::{Editor, Setup};
 use serde_json::{Value, json};
@@ -75,4 +75,60 @@ fn codex_runs_a_command_itself_and_its_terminal_is_shown_as_it_writes() {
     });
     assert_eq!(strays(&model), Vec::<String>::new());
     editor.assert_quiet();
+}
+
+#[test]
+fn claude_runs_a_command_itself_and_its_terminal_is_called_by_the_command() {
+    let line = "echo hello | tr a-z A-Z; echo oops >&2; exit 3";
+    let (editor, model) = start(&CLAUDE, line);
+    let session = editor.ask("Run it [[run]]");
+    let question = editor.await_pending(1).remove(0);
+    assert_eq!(question["title"], json!(line), "the agent asks by itself: {question}");
+    editor.answer(&question, "allow_once");
+    assert_eq!(editor.turn_end(1), "end_turn");
+
+    let shown = terminals(&editor);
+    assert_eq!((shown.len(), &shown[0]["command"], &shown[0]["agent_only"]), (1, &json!(line), &json!(true)));
+    assert_eq!(shown[0]["state"], "exited", "{shown:?}");
+    // It says 1 for every command that fails; what the command said is in the text.
+    let card = editor.await_transcript(&session, &format!("$ {line} (exit 1 after "));
+    assert!(card.contains("  Exit code 3\n  HELLO\n  oops\n"), "{card}");
+    assert_eq!(strays(&model), Vec::<String>::new());
+    editor.assert_quiet();
+}
+
+/// Agents without terminals: what the command said is part of the tool call, which a person opens.
+fn says_it_in_its_tool_call(agent: &Agent, asks: bool) {
+    let (editor, model) = start(agent, "echo hello | tr a-z A-Z; echo oops >&2; exit 3");
+    let session = editor.ask("Run it [[run]]");
+    if asks {
+        let question = editor.await_pending(1).remove(0);
+        editor.answer(&question, "allow_once");
+    }
+    assert_eq!(editor.turn_end(1), "end_turn");
+    assert_eq!(terminals(&editor), Vec::<Value>::new());
+    editor.await_transcript(&session, "Done.");
+
+    editor.exec("Bosun open");
+    editor.input("<Esc><C-w>k");
+    editor.eventually("the transcript", || editor.lua("return vim.bo.filetype", &[]) == "bosun");
+    editor.exec("call search(' execute ')");
+    editor.input("<Tab>");
+    editor.eventually("what it said", || {
+        let transcript = editor.transcript(&session);
+        let call = transcript.split("It said:").next().unwrap_or_default();
+        call.contains("HELLO\noops\n")
+    });
+    assert_eq!(strays(&model), Vec::<String>::new());
+    editor.assert_quiet();
+}
+
+#[test]
+fn hermes_says_what_a_command_wrote_in_its_tool_call() {
+    says_it_in_its_tool_call(&HERMES, false);
+}
+
+#[test]
+fn opencode_says_what_a_command_wrote_in_its_tool_call() {
+    says_it_in_its_tool_call(&OPENCODE, true);
 }

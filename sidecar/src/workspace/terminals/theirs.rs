@@ -3,6 +3,8 @@
 //! Owns what was said of each so far. Agents say it in any order, late, and some of it again. Nothing here is run, typed
 //! into or stopped. Part of `terminals`; called by the app.
 
+use serde_json::Value;
+
 use super::lf::Crlf;
 use super::{LIMIT, Stage, Terminal, told};
 use crate::effect::{Effect, PtyRun};
@@ -24,11 +26,20 @@ pub struct Shown {
     said: usize,
     /// Some of it came as what can only be the next piece.
     in_pieces: bool,
+    /// What is known of its command is the command itself.
+    is_certain: bool,
 }
 
 impl Shown {
     fn new(name: String) -> Self {
-        Self { name, crlf: Crlf::default(), seen: String::new(), said: 0, in_pieces: false }
+        Self {
+            name,
+            crlf: Crlf::default(),
+            seen: String::new(),
+            said: 0,
+            in_pieces: false,
+            is_certain: false,
+        }
     }
 
     /// What is new in output that is the next piece for some agents (one that looks like all before it, too: a program
@@ -50,7 +61,7 @@ impl Workspace {
             self.terminals.last += 1;
             let id = TerminalId(self.terminals.last);
             let cwd = said.cwd.clone().or_else(|| self.roots.of(session).first().map(|p| p.to_path_buf()));
-            let line = said.title.clone().unwrap_or_else(|| said.terminal.clone());
+            let line = said.command.as_ref().or(said.title.as_ref()).unwrap_or(&said.terminal).clone();
             let run = PtyRun {
                 command: line.clone(),
                 args: Vec::new(),
@@ -69,11 +80,8 @@ impl Workspace {
         if known.is_none() {
             out.push(t.as_card(id, None));
             out.push(told(id, t));
-        } else if let Some(title) = said.title.filter(|_| t.line == said.terminal) {
-            // It was spoken of before it was said what it is.
-            (t.line, t.stale) = (title, true);
-            self.terminals.changed = true;
         }
+        self.terminals.changed |= t.called(said.command, said.title);
         match said.part {
             TerminalPart::Info => {}
             TerminalPart::Output(text) => {
@@ -96,9 +104,36 @@ impl Workspace {
         self.terminals_bound(session, &mut out);
         out
     }
+
+    /// A tool call says what it does: some agents show a terminal before they say what runs in it. Such a terminal has
+    /// the tool call's name, or is part of what the tool call shows.
+    pub fn agent_terminal_called(&mut self, session: &SessionKey, tool: &ToolPatch) {
+        let embeds = |name: &str| {
+            let all = tool.content.set().into_iter().flatten();
+            all.into_iter().any(|c| matches!(c, ToolContent::Terminal(id) if id == name))
+        };
+        for t in self.terminals.all.values_mut().filter(|t| t.session == *session) {
+            let Some(shown) = t.shown.as_ref().filter(|shown| !shown.is_certain) else { continue };
+            if shown.name != tool.id && !embeds(&shown.name) {
+                continue;
+            }
+            let input = tool.raw_input.set().and_then(|raw| serde_json::from_str::<Value>(raw).ok());
+            let command = input.and_then(|input| input["command"].as_str().map(str::to_owned));
+            self.terminals.changed |= t.called(command, tool.title.set().cloned());
+        }
+    }
 }
 
 impl Terminal {
+    /// What runs in it, if that was not known better before: whether this is news.
+    fn called(&mut self, command: Option<String>, title: Option<String>) -> bool {
+        let Some(shown) = self.shown.as_mut().filter(|shown| !shown.is_certain) else { return false };
+        shown.is_certain = command.is_some();
+        let Some(line) = command.or(title).filter(|line| *line != self.line) else { return false };
+        (self.line, self.stale) = (line, true);
+        true
+    }
+
     /// The agent's own command wrote this.
     fn said(&mut self, text: &str) {
         let Some(shown) = &mut self.shown else { return };
@@ -122,11 +157,42 @@ mod tests {
         let mut ws = Workspace::new(&Hello::default());
         ws.add_root(&session, "/p".into());
         for part in parts {
-            let said = AgentTerminal { terminal: "x".into(), title: None, cwd: None, part: part.clone() };
-            ws.agent_terminal(&session, said, 0);
+            ws.agent_terminal(&session, said(None, None, part.clone()), 0);
         }
         let terminal = ws.terminals.all.values().next().expect("a terminal");
         String::from_utf8(terminal.tail.tail().0).expect("text")
+    }
+
+    fn said(command: Option<&str>, title: Option<&str>, part: TerminalPart) -> AgentTerminal {
+        let [command, title] = [command, title].map(|text| text.map(str::to_owned));
+        AgentTerminal { terminal: "x".into(), command, title, cwd: None, part }
+    }
+
+    #[test]
+    fn a_terminal_is_called_what_is_known_best_of_its_command() {
+        let session = SessionKey::new("s");
+        let mut ws = Workspace::new(&Hello::default());
+        let line = |ws: &Workspace| ws.terminals.all.values().next().expect("a terminal").line.clone();
+        ws.agent_terminal(&session, said(None, None, TerminalPart::Info), 0);
+        assert_eq!(line(&ws), "x");
+        ws.agent_terminal(&session, said(None, Some("Terminal"), delta("a")), 0);
+        assert_eq!(line(&ws), "Terminal");
+        let mut tool = ToolPatch { id: "other".into(), ..ToolPatch::default() };
+        tool.title = Patch::Set("not this one".into());
+        ws.agent_terminal_called(&session, &tool);
+        assert_eq!(line(&ws), "Terminal");
+        tool.content = Patch::Set(vec![ToolContent::Terminal("x".into())]);
+        tool.title = Patch::Set("Builds it".into());
+        ws.agent_terminal_called(&session, &tool);
+        assert_eq!(line(&ws), "Builds it");
+        tool = ToolPatch { id: "x".into(), title: Patch::Set("Building".into()), ..ToolPatch::default() };
+        tool.raw_input = Patch::Set(r#"{"command": "make all"}"#.into());
+        ws.agent_terminal_called(&session, &tool);
+        assert_eq!(line(&ws), "make all");
+        tool.raw_input = Patch::Keep;
+        ws.agent_terminal_called(&session, &tool);
+        ws.agent_terminal(&session, said(None, Some("Terminal"), delta("b")), 0);
+        assert_eq!(line(&ws), "make all");
     }
 
     fn output(text: &str) -> TerminalPart {
