@@ -2,8 +2,8 @@
 //!
 //! Owns the playing of steps. What is received, and who waits for it, is in `inbox`; what is written down for the test
 //! in `record`; small things done to texts in `text`; `steps` are the builders that tests write step files with, `replay`
-//! makes steps of recordings.
-//! Called by `bin/scripted-agent.rs`. It never tries to be polite unless told: `auto` and `default` are steps too.
+//! makes steps of recordings. Called by `bin/scripted-agent.rs`. It never tries to be polite unless told: `auto` and
+//! `default` are steps too.
 //!
 //! A step file is a JSON array, or one step a line. In every string `$SESSION`, `$CWD` and saved names are replaced.
 //!

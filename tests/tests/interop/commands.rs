@@ -46,7 +46,6 @@ fn reasonix_runs_a_command_in_a_terminal_of_the_editor_and_the_person_types_into
     editor.assert_quiet();
 }
 
-// B111
 #[test]
 fn codex_runs_a_command_itself_and_its_terminal_is_shown_as_it_writes() {
     let (editor, model) = start(&CODEX, "cat first; cat second; echo oops >&2; exit 3");
