@@ -27,7 +27,9 @@ fn reasonix_runs_a_command_in_a_terminal_of_the_editor_and_the_person_types_into
 
     editor.eventually("the command", || terminals(&editor).iter().any(|t| t["state"] == "running"));
     editor.exec("Bosun terminals 1");
-    editor.eventually("its question", || editor.screen().contains("Go on?"));
+    // Not where its command is shown, which has the same words.
+    let asks = || editor.screen().lines().any(|line| line.starts_with("Go on?"));
+    editor.eventually("its question", asks);
     editor.input("iyes<CR>");
     editor.eventually("what it says", || editor.screen().contains("so: yes"));
     assert_eq!(editor.turn_end(1), "end_turn");
@@ -48,7 +50,7 @@ fn reasonix_runs_a_command_in_a_terminal_of_the_editor_and_the_person_types_into
 
 #[test]
 fn codex_runs_a_command_itself_and_its_terminal_is_shown_as_it_writes() {
-    let (editor, model) = start(&CODEX, "cat first; cat second; echo oops >&2; exit 3");
+    let (editor, model) = start(&CODEX, "cat first; cat second; echo end; exit 3");
     let [first, second] = ["first", "second"].map(|name| editor.path(name));
     for pipe in [&first, &second] {
         nix::unistd::mkfifo(pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe with a name");
@@ -63,14 +65,14 @@ fn codex_runs_a_command_itself_and_its_terminal_is_shown_as_it_writes() {
     assert_eq!(editor.turn_end(1), "end_turn");
 
     let seen = model.tool_results();
-    assert!(seen.iter().any(|result| result.contains("tick\ntick\noops\nexit 3")), "{seen:?}");
+    assert!(seen.iter().any(|result| result.contains("tick\ntick\nend\nexit 3")), "{seen:?}");
     let shown = terminals(&editor);
     assert_eq!((shown.len(), &shown[0]["code"], &shown[0]["agent_only"]), (1, &json!(3), &json!(true)));
     let card = editor.await_transcript(&session, "(exit 3 after ");
-    assert!(card.contains("  tick\n  tick\n  oops\n"), "{card}");
+    assert!(card.contains("  tick\n  tick\n  end\n"), "{card}");
     editor.eventually("all of it in its buffer", || {
         let lines = editor.lua("return vim.fn.getbufline('%', 1, '$')", &[]);
-        lines.to_string().contains(r#""tick","tick","oops""#)
+        lines.to_string().contains(r#""tick","tick","end""#)
     });
     assert_eq!(strays(&model), Vec::<String>::new());
     editor.assert_quiet();
@@ -78,7 +80,7 @@ fn codex_runs_a_command_itself_and_its_terminal_is_shown_as_it_writes() {
 
 #[test]
 fn claude_runs_a_command_itself_and_its_terminal_is_called_by_the_command() {
-    let line = "echo hello | tr a-z A-Z; echo oops >&2; exit 3";
+    let line = "echo hello | tr a-z A-Z; echo oops; exit 3";
     let (editor, model) = start(&CLAUDE, line);
     let session = editor.ask("Run it [[run]]");
     let question = editor.await_pending(1).remove(0);
@@ -98,7 +100,7 @@ fn claude_runs_a_command_itself_and_its_terminal_is_called_by_the_command() {
 
 /// Agents without terminals: what the command said is part of the tool call, which a person opens.
 fn says_it_in_its_tool_call(agent: &Agent, asks: bool) {
-    let (editor, model) = start(agent, "echo hello | tr a-z A-Z; echo oops >&2; exit 3");
+    let (editor, model) = start(agent, "echo hello | tr a-z A-Z; echo oops; exit 3");
     let session = editor.ask("Run it [[run]]");
     if asks {
         let question = editor.await_pending(1).remove(0);
