@@ -279,7 +279,9 @@ pub struct Command {
 pub struct AgentTerminal {
     /// Its name for the agent.
     pub terminal: String,
-    /// The command, or what the tool call says it is.
+    /// The command itself.
+    pub command: Option<String>,
+    /// What the tool call says that it is.
     pub title: Option<String>,
     /// Where it runs.
     pub cwd: Option<PathBuf>,
@@ -292,7 +294,7 @@ pub struct AgentTerminal {
 pub enum TerminalPart {
     /// It is there.
     Info,
-    /// Output: all of it so far, or the next piece.
+    /// Output: the next piece, or all of it so far where the agent sends [`Self::Delta`] as well.
     Output(String),
     /// The next piece of output.
     Delta(String),

@@ -1,4 +1,4 @@
-//! Real agents, pointed at the scripted model: where each is, what it is started with, and how its model asks for a change.
+//! Real agents, pointed at the scripted model: where each is, what it is started with, and how its model asks for things.
 //!
 //! Owns the list and what holds for all of them: a home of its own, so that a person's is never touched, and no way out
 //! of this machine. What only one agent needs stands in the file of its name. Starts nothing. Used by the interop tests
@@ -39,6 +39,8 @@ pub struct Agent {
     settings: fn(&Path, &str) -> Result<Vec<Variable>>,
     /// The calls with which its model replaces one whole line of a file by another, one for each answer.
     change: fn(&Path, &str, &str) -> Vec<Call>,
+    /// The call with which its model runs a line in a shell.
+    run: fn(&str) -> Call,
 }
 
 /// All of them.
@@ -74,6 +76,12 @@ impl Agent {
         }
         all.extend((self.settings)(home, url)?);
         Ok(all.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+
+    /// What its model says to a prompt with `marker`: it runs a line in a shell, and then says what came of it.
+    pub fn run(&self, marker: &str, line: &str) -> Rule {
+        let (tool, arguments) = (self.run)(line);
+        Rule::new(marker, [Said::call(tool, arguments), Said::text("It said: {last_tool}\nDone.")])
     }
 
     /// What its model says to a prompt with `marker`: it replaces the line `from` of a file by `to`.

@@ -1,8 +1,9 @@
 //! The scripted agent: plays a step file over ACP, byte for byte where a test wants it so.
 //!
 //! Owns the playing of steps. What is received, and who waits for it, is in `inbox`; what is written down for the test
-//! in `record`; small things done to texts in `text`; `steps` are the builders that tests write step files with.
-//! Called by `bin/scripted-agent.rs`. It never tries to be polite unless told: `auto` and `default` are steps too.
+//! in `record`; small things done to texts in `text`; `steps` are the builders that tests write step files with, `replay`
+//! makes steps of recordings. Called by `bin/scripted-agent.rs`. It never tries to be polite unless told: `auto` and
+//! `default` are steps too.
 //!
 //! A step file is a JSON array, or one step a line. In every string `$SESSION`, `$CWD` and saved names are replaced.
 //!
@@ -31,6 +32,7 @@
 pub mod inbox;
 pub mod record;
 pub mod relay;
+pub mod replay;
 pub mod steps;
 pub mod text;
 

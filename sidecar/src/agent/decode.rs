@@ -94,7 +94,7 @@ fn agent_terminals(body: &Value) -> Vec<AgentTerminal> {
         Value::Array(words) => words.last().and_then(Value::as_str).map(str::to_owned),
         _ => text(input, "command"),
     });
-    let title = command.or_else(|| text(body, "title"));
+    let title = text(body, "title");
     let part = |key: &str| {
         let of = present(meta, key)?;
         let part = match key {
@@ -107,7 +107,8 @@ fn agent_terminals(body: &Value) -> Vec<AgentTerminal> {
             }),
         };
         let cwd = text(of, "cwd").map(Into::into);
-        Some(AgentTerminal { terminal: text(of, "terminal_id")?, title: title.clone(), cwd, part })
+        let (command, title) = (command.clone(), title.clone());
+        Some(AgentTerminal { terminal: text(of, "terminal_id")?, command, title, cwd, part })
     };
     let keys = ["terminal_info", "terminal_output", "terminal_output_delta", "terminal_exit"];
     keys.into_iter().filter_map(part).collect()

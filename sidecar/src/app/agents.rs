@@ -105,7 +105,8 @@ impl App {
 }
 
 impl App {
-    /// A tool call names files that it is about: what changes there on disk is the agent's doing.
+    /// A tool call names files that it is about: what changes there on disk is the agent's doing. It may also say what runs in
+    /// a terminal that the agent shows.
     fn names(&mut self, agent: AgentId, session: &str, tool: &ToolPatch) {
         let Some(key) = self.sessions.session_for(agent, session) else { return };
         let locations = tool.locations.set().into_iter().flatten().map(|l| l.path.clone());
@@ -114,6 +115,7 @@ impl App {
             _ => None,
         });
         self.workspace.names(key, locations.chain(diffs));
+        self.workspace.agent_terminal_called(key, tool);
     }
 }
 

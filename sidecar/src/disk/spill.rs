@@ -3,7 +3,7 @@
 //! Owns the folder of this sidecar's files and the thread that writes them, in order. It never holds anybody up: what does
 //! not fit in its queue is left out, and that is said in the file. Called by the loop (`run`).
 //!
-//! Bounded: [`WAITING`] pieces wait; [`TOTAL`] bytes are written in all. Folders of other sidecars are removed after a week,
+//! Bounded: [`WAITING`] bytes wait; [`TOTAL`] bytes are written in all. Folders of other sidecars are removed after a week,
 //! when the first piece comes.
 
 use std::collections::HashMap;
@@ -11,13 +11,17 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::model::TerminalId;
 
-/// Pieces that wait to be written.
-const WAITING: usize = 64;
+/// Bytes that wait to be written. Not pieces: a program may write thousands of them at once, a few bytes each.
+const WAITING: usize = 4 << 20;
+/// What a piece counts beside its bytes.
+const PIECE: usize = 64;
 /// Bytes of all files together.
 const TOTAL: u64 = 256 << 20;
 /// How long the folder of a sidecar is kept: a week.
@@ -27,7 +31,9 @@ const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 #[derive(Debug)]
 pub struct Spill {
     folder: PathBuf,
-    lane: Option<SyncSender<(TerminalId, Vec<u8>)>>,
+    lane: Option<Sender<(TerminalId, Vec<u8>)>>,
+    /// How much is in the lane: added to here, taken from by the thread.
+    waiting: Arc<AtomicUsize>,
     /// Bytes that were left out since the last piece that fitted.
     missing: HashMap<TerminalId, usize>,
 }
@@ -36,7 +42,7 @@ impl Spill {
     /// Files go into a folder of this process under `logs`. Nothing is made before there is something to write.
     pub fn new(logs: &Path) -> Self {
         let folder = logs.join("terminals").join(std::process::id().to_string());
-        Self { folder, lane: None, missing: HashMap::new() }
+        Self { folder, lane: None, waiting: Arc::default(), missing: HashMap::new() }
     }
 
     /// Where they are.
@@ -50,10 +56,10 @@ impl Spill {
             return;
         }
         let lane = self.lane.get_or_insert_with(|| {
-            let (lane, pieces) = sync_channel(WAITING);
-            let folder = self.folder.clone();
+            let (lane, pieces) = channel();
+            let (folder, waiting) = (self.folder.clone(), self.waiting.clone());
             // Not waited for: what it has not written when the sidecar ends is in the editor's terminal.
-            std::thread::spawn(move || write(&folder, &pieces));
+            std::thread::spawn(move || write(&folder, &pieces, &waiting));
             lane
         });
         let (count, missing) = (bytes.len(), self.missing.get(&id).copied());
@@ -61,14 +67,22 @@ impl Spill {
             Some(n) => [format!("\r\n[… {n} bytes are missing …]\r\n").as_bytes(), &bytes].concat(),
             None => bytes,
         };
-        match lane.try_send((id, bytes)) {
-            Ok(()) => drop(self.missing.remove(&id)),
-            Err(_) => *self.missing.entry(id).or_default() += count,
+        let size = bytes.len() + PIECE;
+        // The end of a terminal is never left out: its file would stay open. It counts little.
+        let fits = count == 0 || self.waiting.load(Ordering::Relaxed) + size <= WAITING;
+        if fits {
+            self.waiting.fetch_add(size, Ordering::Relaxed);
+        }
+        // An error: there is no folder to write to.
+        if fits && lane.send((id, bytes)).is_ok() {
+            self.missing.remove(&id);
+        } else {
+            *self.missing.entry(id).or_default() += count;
         }
     }
 }
 
-fn write(folder: &Path, pieces: &Receiver<(TerminalId, Vec<u8>)>) {
+fn write(folder: &Path, pieces: &Receiver<(TerminalId, Vec<u8>)>, waiting: &AtomicUsize) {
     if let Some(all) = folder.parent() {
         remove_old(all);
     }
@@ -79,6 +93,7 @@ fn write(folder: &Path, pieces: &Receiver<(TerminalId, Vec<u8>)>) {
     let mut files: HashMap<TerminalId, Option<File>> = HashMap::new();
     let mut left = TOTAL;
     while let Ok((id, bytes)) = pieces.recv() {
+        waiting.fetch_sub(bytes.len() + PIECE, Ordering::Relaxed);
         if bytes.is_empty() {
             files.remove(&id);
             continue;
@@ -123,13 +138,16 @@ mod tests {
         }
         let then = std::time::SystemTime::now() - 2 * KEPT;
         File::open(&old).unwrap().set_modified(then).unwrap();
-        let (lane, pieces) = sync_channel(WAITING);
+        let (lane, pieces) = channel();
+        let waiting = AtomicUsize::new(0);
         for n in 0..40 {
+            waiting.fetch_add(PIECE + format!("{n}\n").len(), Ordering::Relaxed);
             lane.send((TerminalId(n % 20), format!("{n}\n").into_bytes())).unwrap();
         }
         drop(lane);
         let folder = dir.path().join("terminals").join("1");
-        write(&folder, &pieces);
+        write(&folder, &pieces, &waiting);
+        assert_eq!(waiting.into_inner(), 0);
         assert!(!old.exists() && new.exists());
         assert_eq!(std::fs::read_to_string(folder.join("3.log")).unwrap(), "3\n23\n");
     }
@@ -138,13 +156,24 @@ mod tests {
     fn what_does_not_fit_is_left_out_and_that_is_said() {
         let dir = tempfile::tempdir().unwrap();
         let mut spill = Spill::new(dir.path());
-        let (lane, pieces) = sync_channel(1);
+        let (lane, pieces) = channel();
         spill.lane = Some(lane);
-        for bytes in ["one", "two", "three"] {
-            spill.push(TerminalId(1), bytes.into());
+        for bytes in [vec![b'x'; WAITING - PIECE], b"two".to_vec(), b"three".to_vec()] {
+            spill.push(TerminalId(1), bytes);
         }
-        assert_eq!(pieces.recv().unwrap().1, b"one");
+        assert_eq!(pieces.recv().unwrap().1.len(), WAITING - PIECE);
+        spill.waiting.store(0, Ordering::Relaxed);
         spill.push(TerminalId(1), b"four".to_vec());
         assert_eq!(pieces.recv().unwrap().1, b"\r\n[\xe2\x80\xa6 8 bytes are missing \xe2\x80\xa6]\r\nfour");
+    }
+
+    #[test]
+    fn many_small_pieces_at_once_all_fit() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut spill = Spill::new(dir.path());
+        let (lane, pieces) = channel();
+        spill.lane = Some(lane);
+        (0..10_000).for_each(|_| spill.push(TerminalId(1), b"x\r\n".to_vec()));
+        assert_eq!((spill.missing.len(), pieces.try_iter().count()), (0, 10_000));
     }
 }

@@ -31,4 +31,5 @@ pub const CLAUDE: Agent = Agent {
             ("Edit", json!({"file_path": file, "old_string": from, "new_string": to})),
         ]
     },
+    run: |line| ("Bash", json!({"command": line, "description": "Run it"})),
 };

@@ -55,4 +55,10 @@ remote_models = false
         // A text in JSON is one in JavaScript too.
         vec![("exec", Value::String(format!("text(await tools.apply_patch({}));\n", json!(patch))))]
     },
+    run: |line| {
+        // It goes on without the command where that takes longer; a call may wait at most that long.
+        let call = json!({"cmd": line, "yield_time_ms": 30_000});
+        let script = format!("const done = await tools.exec_command({call});\n");
+        ("exec", Value::String(script + "text(done.output + 'exit ' + done.exit_code);\n"))
+    },
 };

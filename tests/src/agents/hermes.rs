@@ -9,7 +9,7 @@ pub const HERMES: Agent = Agent {
     name: "hermes",
     args: &["acp"],
     settings: |home, url| {
-        // Without a length of its context it would ask the world for one.
+        // Without a length of its context it would ask the world for one, and before its first command for a scanner.
         let config = format!(
             r#"model:
   provider: custom
@@ -18,6 +18,9 @@ pub const HERMES: Agent = Agent {
   default: scripted
   api_mode: chat_completions
   context_length: 128000
+
+security:
+  tirith_enabled: false
 "#
         );
         write(&home.join(".hermes/config.yaml"), &config)?;
@@ -29,4 +32,5 @@ pub const HERMES: Agent = Agent {
             ("patch", json!({"mode": "replace", "path": file, "old_string": from, "new_string": to})),
         ]
     },
+    run: |line| ("terminal", json!({"command": line})),
 };

@@ -48,4 +48,5 @@ pub const OPENCODE: Agent = Agent {
             ("edit", json!({"filePath": file, "oldString": from, "newString": to})),
         ]
     },
+    run: |line| ("bash", json!({"command": line, "description": "Run it"})),
 };

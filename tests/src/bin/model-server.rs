@@ -1,8 +1,9 @@
 //! The scripted model as a command, for trying an agent by hand: `model-server PORT [AGENT HOME]`.
 //!
 //! Says hello to prompts with `[[text]]` and, when an agent is named (`reasonix`, `opencode`, `hermes`, `codex`,
-//! `claude`), changes the line `beta` in notes.txt of the current folder to `BETA` for `[[edit]]`. It then also writes
-//! the agent's settings into HOME and prints the environment that the agent is to be started with. Runs until killed.
+//! `claude`), changes the line `beta` in notes.txt of the current folder to `BETA` for `[[edit]]`, and runs
+//! `echo hello; exit 3` for `[[run]]`. It then also writes the agent's settings into HOME and prints the environment that
+//! the agent is to be started with. Runs until killed.
 
 use std::io::{Error, Result, Write};
 
@@ -23,6 +24,7 @@ fn main() -> Result<()> {
     };
     if let Some(agent) = agent {
         rules.push(agent.change("[[edit]]", &std::env::current_dir()?.join("notes.txt"), "beta", "BETA"));
+        rules.push(agent.run("[[run]]", "echo hello; exit 3"));
     }
     let server = ModelServer::start(rules, port)?;
     if let (Some(agent), Some(home)) = (agent, args.get(2)) {

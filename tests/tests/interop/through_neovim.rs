@@ -5,24 +5,15 @@ use std::time::Duration;
 use bosun_tests::agents::{Agent, CLAUDE, CODEX, HERMES, OPENCODE, REASONIX};
 use bosun_tests::model::ModelServer;
 use bosun_tests::{Editor, Setup};
-use serde_json::{Map, json};
 
-use crate::{model, strays};
-
-/// Enough for the slowest agent on a busy machine: it takes five seconds on an idle one.
-const LIMIT: Duration = Duration::from_secs(90);
+use crate::{LIMIT, employ, model, strays};
 
 /// An editor with notes.txt in its project and the agent as its agent, whose model replaces the line `from` by `to`.
 /// The model ends when it is dropped.
 fn start(agent: &Agent, notes: &str, from: &str, to: &str) -> (Editor, ModelServer) {
     let editor = Setup::new().file("notes.txt", notes).limit(LIMIT).start();
     let model = model(agent, &editor.path("notes.txt"), from, to);
-    let env = agent.settle(&editor.aside(agent.name), &model.url()).expect("settings for the agent");
-    let env: Map<_, _> = env.into_iter().map(|(name, value)| (name, value.into())).collect();
-    editor.setup(json!({
-        "agents": {agent.name: {"command": agent.command(), "args": agent.args, "env": env}},
-        "default_agent": agent.name,
-    }));
+    employ(&editor, agent, &model);
     (editor, model)
 }
 

@@ -3,6 +3,8 @@
 //! Owns what was said of each so far. Agents say it in any order, late, and some of it again. Nothing here is run, typed
 //! into or stopped. Part of `terminals`; called by the app.
 
+use serde_json::Value;
+
 use super::lf::Crlf;
 use super::{LIMIT, STEP, Stage, Terminal, told};
 use crate::effect::{Effect, PtyRun};
@@ -18,22 +20,33 @@ pub struct Shown {
     /// Its name for the agent.
     name: String,
     crlf: Crlf,
-    /// The beginning of the output so far, at most [`SEEN`], and the length of all: some agents say all of it again.
+    /// The beginning of its output, at most [`SEEN`] bytes, for agents that say all of it again.
     seen: String,
-    len: usize,
+    /// Bytes of its output.
+    said: usize,
+    /// Some of it came as what can only be the next piece.
+    in_pieces: bool,
+    /// What is known of its command is the command itself.
+    is_certain: bool,
 }
 
 impl Shown {
-    /// What is new in an output that may begin with all that was said before.
-    fn news<'a>(&self, all: &'a str) -> &'a str {
-        all.get(self.len..).filter(|_| all.starts_with(&self.seen)).unwrap_or(all)
+    fn new(name: String) -> Self {
+        Self {
+            name,
+            crlf: Crlf::default(),
+            seen: String::new(),
+            said: 0,
+            in_pieces: false,
+            is_certain: false,
+        }
     }
 
-    fn saw(&mut self, text: &str) {
-        if self.len == self.seen.len() {
-            self.seen.push_str(&text[..text.floor_char_boundary(SEEN - self.seen.len())]);
-        }
-        self.len += text.len();
+    /// What is new in output that is the next piece for some agents (one that looks like all before it, too: a program
+    /// may write the same again), and all of it so far for others. These send pieces as such beside it.
+    fn new_of<'a>(&self, text: &'a str) -> &'a str {
+        let again = self.in_pieces && text.starts_with(&self.seen);
+        text.get(self.said..).filter(|_| again).unwrap_or(text)
     }
 }
 
@@ -48,7 +61,7 @@ impl Workspace {
             self.terminals.last += 1;
             let id = TerminalId(self.terminals.last);
             let cwd = said.cwd.clone().or_else(|| self.roots.of(session).first().map(|p| p.to_path_buf()));
-            let line = said.title.clone().unwrap_or_else(|| said.terminal.clone());
+            let line = said.command.as_ref().or(said.title.as_ref()).unwrap_or(&said.terminal).clone();
             let run = PtyRun {
                 command: line.clone(),
                 args: Vec::new(),
@@ -57,8 +70,7 @@ impl Workspace {
                 rows: 24,
                 cols: 80,
             };
-            let shown =
-                Shown { name: said.terminal.clone(), crlf: Crlf::default(), seen: String::new(), len: 0 };
+            let shown = Shown::new(said.terminal.clone());
             let t = Terminal::new(session.clone(), run, line, Stage::Running, LIMIT, now);
             self.terminals
                 .all
@@ -70,18 +82,18 @@ impl Workspace {
         if known.is_none() {
             out.push(t.as_card(id, None));
             out.push(told(id, t));
-        } else if let Some(title) = said.title.filter(|_| t.line == said.terminal) {
-            // It was spoken of before it was said what it is.
-            (t.line, t.stale) = (title, true);
-            self.terminals.changed = true;
         }
+        self.terminals.changed |= t.called(said.command, said.title);
         match said.part {
             TerminalPart::Info => {}
-            TerminalPart::Output(all) => {
-                let new = t.shown.as_ref().map_or(&*all, |shown| shown.news(&all));
-                t.said(new);
+            TerminalPart::Output(text) => {
+                let new = t.shown.as_ref().map_or("", |shown| shown.new_of(&text)).to_owned();
+                t.said(&new);
             }
-            TerminalPart::Delta(new) => t.said(&new),
+            TerminalPart::Delta(new) => {
+                t.said(&new);
+                t.shown.iter_mut().for_each(|shown| shown.in_pieces = true);
+            }
             TerminalPart::Exit(end) => {
                 if t.runs() {
                     t.took = now.saturating_sub(t.started);
@@ -94,13 +106,43 @@ impl Workspace {
         self.terminals_bound(session, &mut out);
         out
     }
+
+    /// A tool call says what it does: some agents show a terminal before they say what runs in it. Such a terminal has
+    /// the tool call's name, or is part of what the tool call shows.
+    pub fn agent_terminal_called(&mut self, session: &SessionKey, tool: &ToolPatch) {
+        let embeds = |name: &str| {
+            let all = tool.content.set().into_iter().flatten();
+            all.into_iter().any(|c| matches!(c, ToolContent::Terminal(id) if id == name))
+        };
+        for t in self.terminals.all.values_mut().filter(|t| t.session == *session) {
+            let Some(shown) = t.shown.as_ref().filter(|shown| !shown.is_certain) else { continue };
+            if shown.name != tool.id && !embeds(&shown.name) {
+                continue;
+            }
+            let input = tool.raw_input.set().and_then(|raw| serde_json::from_str::<Value>(raw).ok());
+            let command = input.and_then(|input| input["command"].as_str().map(str::to_owned));
+            self.terminals.changed |= t.called(command, tool.title.set().cloned());
+        }
+    }
 }
 
 impl Terminal {
+    /// What runs in it, if that was not known better before: whether this is news.
+    fn called(&mut self, command: Option<String>, title: Option<String>) -> bool {
+        let Some(shown) = self.shown.as_mut().filter(|shown| !shown.is_certain) else { return false };
+        shown.is_certain = command.is_some();
+        let Some(line) = command.or(title).filter(|line| *line != self.line) else { return false };
+        (self.line, self.stale) = (line, true);
+        true
+    }
+
     /// The agent's own command wrote this.
     fn said(&mut self, text: &str) {
         let Some(shown) = &mut self.shown else { return };
-        shown.saw(text);
+        if shown.seen.len() == shown.said {
+            shown.seen.push_str(&text[..text.floor_char_boundary(SEEN - shown.seen.len())]);
+        }
+        shown.said += text.len();
         let bytes = shown.crlf.convert(text.as_bytes());
         self.wrote(&bytes);
     }
@@ -109,17 +151,83 @@ impl Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Hello;
+
+    /// What is shown after an agent said all of this.
+    fn shown(parts: &[TerminalPart]) -> String {
+        let session = SessionKey::new("s");
+        let mut ws = Workspace::new(&Hello::default());
+        ws.add_root(&session, "/p".into());
+        for part in parts {
+            ws.agent_terminal(&session, said(None, None, part.clone()), 0);
+        }
+        let terminal = ws.terminals.all.values().next().expect("a terminal");
+        String::from_utf8(terminal.tail.tail().0).expect("text")
+    }
+
+    fn said(command: Option<&str>, title: Option<&str>, part: TerminalPart) -> AgentTerminal {
+        let [command, title] = [command, title].map(|text| text.map(str::to_owned));
+        AgentTerminal { terminal: "x".into(), command, title, cwd: None, part }
+    }
 
     #[test]
-    fn output_that_is_said_again_is_new_only_behind_what_was_said_however_long_it_is() {
-        for chunk in ["x".repeat(100), "é".repeat(SEEN / 3), "y".repeat(3 * SEEN)] {
-            let mut shown = Shown { name: String::new(), crlf: Crlf::default(), seen: String::new(), len: 0 };
-            let all: String = (0..5).map(|n| format!("{n}{chunk}")).collect();
-            (0..5).for_each(|n| shown.saw(&format!("{n}{chunk}")));
-            assert!(shown.seen.len() <= SEEN);
-            assert_eq!(shown.news(&format!("{all}end")), "end");
-            assert_eq!(shown.news(&all), "");
-            assert_eq!(shown.news("other"), "other");
-        }
+    fn a_terminal_is_called_what_is_known_best_of_its_command() {
+        let session = SessionKey::new("s");
+        let mut ws = Workspace::new(&Hello::default());
+        let line = |ws: &Workspace| ws.terminals.all.values().next().expect("a terminal").line.clone();
+        ws.agent_terminal(&session, said(None, None, TerminalPart::Info), 0);
+        assert_eq!(line(&ws), "x");
+        ws.agent_terminal(&session, said(None, Some("Terminal"), delta("a")), 0);
+        assert_eq!(line(&ws), "Terminal");
+        let mut tool = ToolPatch { id: "other".into(), ..ToolPatch::default() };
+        tool.title = Patch::Set("not this one".into());
+        ws.agent_terminal_called(&session, &tool);
+        assert_eq!(line(&ws), "Terminal");
+        tool.content = Patch::Set(vec![ToolContent::Terminal("x".into())]);
+        tool.title = Patch::Set("Builds it".into());
+        ws.agent_terminal_called(&session, &tool);
+        assert_eq!(line(&ws), "Builds it");
+        tool = ToolPatch { id: "x".into(), title: Patch::Set("Building".into()), ..ToolPatch::default() };
+        tool.raw_input = Patch::Set(r#"{"command": "make all"}"#.into());
+        ws.agent_terminal_called(&session, &tool);
+        assert_eq!(line(&ws), "make all");
+        tool.raw_input = Patch::Keep;
+        ws.agent_terminal_called(&session, &tool);
+        ws.agent_terminal(&session, said(None, Some("Terminal"), delta("b")), 0);
+        assert_eq!(line(&ws), "make all");
+    }
+
+    fn output(text: &str) -> TerminalPart {
+        TerminalPart::Output(text.into())
+    }
+
+    fn delta(text: &str) -> TerminalPart {
+        TerminalPart::Delta(text.into())
+    }
+
+    #[test]
+    fn pieces_that_repeat_what_came_before_are_output_too() {
+        assert_eq!(
+            shown(&[output("tick\n"), output("tick\n"), output("tick\ntock\n")]),
+            "tick\r\ntick\r\ntick\r\ntock\r\n"
+        );
+        assert_eq!(shown(&[output("."), output("."), output("...")]), ".....");
+        assert_eq!(shown(&[delta("tick\n"), delta("tick\n")]), "tick\r\ntick\r\n");
+    }
+
+    #[test]
+    fn all_of_it_after_its_pieces_adds_only_what_is_new() {
+        assert_eq!(shown(&[delta("one\n"), delta("two\n"), output("one\ntwo\n")]), "one\r\ntwo\r\n");
+        assert_eq!(shown(&[delta("one\n"), output("one\ntwo\n"), delta("late\n")]), "one\r\ntwo\r\nlate\r\n");
+        assert_eq!(shown(&[delta("one\n"), output("other\n")]), "one\r\nother\r\n");
+        // Where a character would be cut, it is other text.
+        assert_eq!(shown(&[delta("e"), output("é")]), "eé");
+    }
+
+    #[test]
+    fn all_of_more_than_is_compared_is_not_shown_twice() {
+        let most = "0123456789abcdef".repeat(SEEN / 16);
+        let end = shown(&[delta(&most), delta("more"), output(&(most + "more and new"))]);
+        assert!(end.ends_with("defmore and new"), "{}", &end[end.len() - 40..]);
     }
 }
