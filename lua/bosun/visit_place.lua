@@ -143,8 +143,10 @@ end
 -- Whoever is used to `:cq` means the command's editor, and would end all of Neovim.
 local function cquit(word)
   return function()
-    local whole = fn.getcmdtype() == ':' and fn.getcmdline() == word
-    return whole and 'Bosun visit abort' or word
+    local whole = fn.getcmdtype() == ':' and fn.getcmdline():match('^%d*(%a+)$') == word
+    if not whole then return word end
+    -- A count before it would be a range.
+    return vim.keycode('<C-u>') .. 'Bosun visit abort'
   end
 end
 

@@ -89,7 +89,8 @@ impl App {
         let effects = self.sessions.tick(now);
         self.route(effects, now, out);
         self.release_held(now, out);
-        out.extend(self.workspace.watch(self.sessions.running()));
+        let effects = self.workspace.watch(self.sessions.running(), now);
+        self.route(effects, now, out);
         let mut effects = self.workspace.terminals_due(now);
         effects.extend(self.workspace.review_due(now));
         self.route(effects, now, out);

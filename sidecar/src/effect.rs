@@ -125,6 +125,8 @@ pub struct CommandAsk {
     pub shell: Option<String>,
     /// Where it would run.
     pub cwd: PathBuf,
+    /// Variables that the agent sets for it, each as `NAME=value`; not escaped.
+    pub env: Vec<String>,
     /// What a person should know; no approval that was given before covers it then.
     pub note: Option<String>,
 }

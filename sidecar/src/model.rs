@@ -68,6 +68,16 @@ pub struct CommandEnd {
     pub signal: Option<String>,
 }
 
+impl CommandEnd {
+    /// The code of one of which nobody told how it ended: only of commands that agents run themselves.
+    pub const NOT_TOLD: u32 = u32::MAX;
+
+    /// The exit code, if it is known.
+    pub fn told(&self) -> Option<u32> {
+        (self.code != Self::NOT_TOLD).then_some(self.code)
+    }
+}
+
 /// A text as Neovim's API has it: lines, and whether the last one ends in a newline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {

@@ -87,6 +87,18 @@ fn any_block(value: &Value) -> Content {
     })
 }
 
+/// How a command ended that an agent ran itself. A signal is no success, and neither is a number that is no exit code.
+fn command_end(of: &Value) -> CommandEnd {
+    let signal = text(of, "signal").map(|name| crate::session::display::one_line(&name));
+    let code =
+        present(of, "exit_code").map(|code| code.as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(255));
+    let by_signal = signal.as_deref().map(|name| {
+        let number = name.parse::<nix::sys::signal::Signal>().map_or(0, |signal| signal as u32);
+        128 + number
+    });
+    CommandEnd { code: code.or(by_signal).unwrap_or(CommandEnd::NOT_TOLD), signal }
+}
+
 /// What stands beside a tool call about terminals that the agent runs itself.
 fn agent_terminals(body: &Value) -> Vec<AgentTerminal> {
     let Some(meta) = present(body, "_meta") else { return Vec::new() };
@@ -101,10 +113,7 @@ fn agent_terminals(body: &Value) -> Vec<AgentTerminal> {
             "terminal_info" => TerminalPart::Info,
             "terminal_output" => TerminalPart::Output(text(of, "data")?),
             "terminal_output_delta" => TerminalPart::Delta(text(of, "data")?),
-            _ => TerminalPart::Exit(CommandEnd {
-                code: count(of, "exit_code").and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
-                signal: text(of, "signal"),
-            }),
+            _ => TerminalPart::Exit(command_end(of)),
         };
         let cwd = text(of, "cwd").map(Into::into);
         let (command, title) = (command.clone(), title.clone());

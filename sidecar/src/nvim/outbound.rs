@@ -185,7 +185,7 @@ fn terminal(t: &TerminalState) -> Value {
         ("command", crate::session::display::one_line(&t.line).into()),
         ("cwd", path(&t.cwd)),
         ("state", if t.end.is_some() { "exited" } else { "running" }.into()),
-        ("code", optional(t.end.as_ref().map(|end| Value::from(end.code)))),
+        ("code", optional(t.end.as_ref().and_then(CommandEnd::told).map(Value::from))),
         ("signal", optional(t.end.as_ref().and_then(|end| end.signal.clone()).map(Value::from))),
         ("seconds", t.seconds.into()),
         ("bytes", t.bytes.into()),

@@ -15,6 +15,9 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// When the shell of a session ends, the kernel sends HUP to all that it started and left in its process group: a
 /// server that was sent to the background would end with the line that started it. Programs that ignore HUP stay.
 const KEEP_BACKGROUND: &str = "trap '' HUP; exec \"$0\" \"$@\"";
+/// Where the system has its shell, and a larger one.
+const SH: &str = "/bin/sh";
+const BASH: &str = "/bin/bash";
 /// The most bytes that Linux takes in one argument, its end included.
 const LINUX_ARGUMENT: usize = 128 << 10;
 
@@ -42,11 +45,8 @@ pub fn arguments(run: &PtyRun, env: &Environment) -> Result<Vec<OsString>, Refus
             reason: format!("the folder {} does not exist", run.cwd.display()),
         });
     }
-    let sh = match find("sh", &run.cwd, env) {
-        Found::Executable(path) => path.into_os_string(),
-        _ => "/bin/sh".into(),
-    };
-    let mut all = vec![sh.clone(), "-c".into(), KEEP_BACKGROUND.into()];
+    let sh: OsString = SH.into();
+    let mut all = vec![wrapper(env).into(), "-c".into(), KEEP_BACKGROUND.into()];
     match find(&run.command, &run.cwd, env) {
         // A shell would take such a name for an option.
         Found::Executable(path) if run.command.starts_with('-') => all.push(path.into_os_string()),
@@ -63,6 +63,19 @@ pub fn arguments(run: &PtyRun, env: &Environment) -> Result<Vec<OsString>, Refus
     all.extend(run.args.iter().map(OsString::from));
     fits(&all, env)?;
     Ok(all)
+}
+
+/// The shell that ignores HUP and becomes the program. Never one that the command's own PATH names: what was asked about
+/// is the command. A plain shell takes variables away whose names it could not set itself, such as functions of bash.
+fn wrapper(env: &Environment) -> &'static str {
+    let plain = |name: &OsString| {
+        let name = name.as_encoded_bytes();
+        name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
+            && !name.first().is_some_and(u8::is_ascii_digit)
+    };
+    // It would run what this one names.
+    let reads = env.contains_key(OsStr::new("BASH_ENV"));
+    if !reads && !env.keys().all(plain) && Path::new(BASH).is_file() { BASH } else { SH }
 }
 
 /// A name with a slash is a file from `cwd`; others are looked up on the PATH of the command itself.

@@ -1,7 +1,7 @@
 //! Questions about commands: may this agent run what it wants to run in a terminal?
 //!
 //! Owns which commands a person has allowed as permissions of this turn, and the words of the question. It never allows
-//! by itself what no person saw. Part of `Sessions`; called by the app.
+//! by itself what no person saw: a permission says nothing of another folder, nor of variables. Part of `Sessions`; called by the app.
 
 use serde_json::Value;
 
@@ -11,6 +11,9 @@ use crate::model::*;
 use super::entry::{Body, ToolCall};
 use super::questions::{Ask, Wording};
 use super::{Sessions, display};
+
+/// Characters of a variable in a question.
+const VARIABLE: usize = 200;
 
 impl Sessions {
     /// The workspace asks about a command. A permission of this turn for that very command covers it, once.
@@ -28,7 +31,9 @@ impl Sessions {
             let same = |line: &String| {
                 line == ask.line.trim() || ask.shell.as_ref().is_some_and(|s| line == s.trim())
             };
-            if let Some(at) = session.approved_commands.iter().position(same) {
+            // The same words mean another program elsewhere, or with another PATH.
+            let plain = ask.cwd == session.cwd && ask.env.is_empty();
+            if let Some(at) = session.approved_commands.iter().position(same).filter(|_| plain) {
                 session.approved_commands.remove(at);
                 return decided(CommandVerdict::Run);
             }
@@ -41,6 +46,9 @@ impl Sessions {
         }
         if ask.cwd != session.cwd {
             body.push(format!("In {}.", display::one_line(&ask.cwd.to_string_lossy())));
+        }
+        for variable in &ask.env {
+            body.push(format!("With {}", display::shorten(&display::one_line(variable), VARIABLE).0));
         }
         body.extend(ask.note.iter().map(|note| format!("! {note}")));
         let option = |kind: OptionKind, name: &str| PermissionOption {

@@ -6,6 +6,7 @@
 mod access;
 mod answers;
 mod cards;
+mod commands;
 mod details;
 mod display;
 mod edited;

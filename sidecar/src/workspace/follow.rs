@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::effect::{Author, Effect, NvimCmd, WatchWish};
-use crate::model::{BufId, SessionKey};
+use crate::model::{BufId, Millis, SessionKey};
 use crate::workspace::text::Snapshot;
 use crate::workspace::write::{Plan, WriteOp};
 use crate::workspace::{Op, Workspace};
@@ -173,16 +173,19 @@ impl Workspace {
     }
 
     /// Turns of these sessions run now. Gives a new wish for the watcher where it changed.
-    pub fn watch(&mut self, running: Vec<SessionKey>) -> Option<Effect> {
+    pub fn watch(&mut self, running: Vec<SessionKey>, now: Millis) -> Vec<Effect> {
+        let mut out = Vec::new();
         if !std::mem::take(&mut self.follows.stale) && running == self.follows.running {
-            return None;
+            return out;
         }
         self.follows.named.retain(|(key, _)| running.contains(key));
         if running.is_empty() {
             self.follows.echoes.clear();
         }
-        for session in self.follows.running.iter().filter(|key| !running.contains(key)) {
-            self.known.turn_over(session);
+        let over = self.follows.running.iter().filter(|key| !running.contains(key));
+        for session in over.cloned().collect::<Vec<_>>() {
+            self.known.turn_over(&session);
+            self.agent_terminals_over(&session, now, &mut out);
         }
         for session in running.iter().filter(|key| !self.follows.running.contains(key)) {
             self.review.turn(session);
@@ -195,11 +198,11 @@ impl Workspace {
             self.bufs.mirrored().filter_map(|(_, real)| real.parent().map(Path::to_owned)).collect();
         let trees: BTreeSet<PathBuf> = self.follows.running.iter().flat_map(of).collect();
         let wish = WatchWish { folders: folders.into_iter().collect(), trees: trees.into_iter().collect() };
-        if wish == self.follows.watched {
-            return None;
+        if wish != self.follows.watched {
+            self.follows.watched = wish.clone();
+            out.push(Effect::Watch(wish));
         }
-        self.follows.watched = wish.clone();
-        Some(Effect::Watch(wish))
+        out
     }
 
     /// The session in which a change of this file is spoken of: one whose turn runs, else any that may see it.

@@ -253,6 +253,7 @@ impl Workspace {
             line: t.line.clone(),
             shell: t.run.args.last().filter(|_| is_shell(&t.run)).cloned(),
             cwd: t.run.cwd.clone(),
+            env: t.run.env.iter().map(|(name, value)| format!("{name}={value}")).collect(),
             note,
         }));
     }
@@ -497,9 +498,10 @@ impl Terminal {
     }
 }
 
-/// `sh -c LINE` and the like.
+/// `sh -c LINE` and the like; a program of that name in another place may be anything.
 fn is_shell(run: &PtyRun) -> bool {
-    let name = run.command.rsplit('/').next().unwrap_or_default();
+    let folders = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
+    let name = folders.iter().find_map(|folder| run.command.strip_prefix(folder)).unwrap_or(&run.command);
     let runs_line = |flag: &String| flag.starts_with('-') && flag.ends_with('c');
     matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish")
         && run.args.len() == 2
@@ -513,7 +515,7 @@ fn told(id: TerminalId, t: &Terminal) -> Effect {
         "terminal": id.0,
         "command": t.line,
         "state": if end.is_some() { "exited" } else { "running" },
-        "code": end.map(|end| end.code),
+        "code": end.and_then(CommandEnd::told),
         "signal": end.and_then(|end| end.signal.clone()),
     });
     Effect::Nvim(NvimCmd::UserEvent { name: "BosunTerminal".to_owned(), data })

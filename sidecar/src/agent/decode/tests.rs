@@ -1,5 +1,7 @@
 //! Messages of agents, well-formed and odd, and what they are lifted into.
 
+use serde_json::json;
+
 use super::*;
 use crate::agent::envelope::Message;
 
@@ -322,4 +324,20 @@ fn recorded_lines_of_real_agents_are_read_as_before() {
     }
     assert!(!out.contains("Unknown {"), "{out}");
     expect_test::expect_file!["../fixtures/recorded.txt"].assert_eq(&out);
+}
+
+#[test]
+fn the_end_of_an_agents_own_command_is_what_it_says_and_no_success_by_default() {
+    for (exit, code, signal) in [
+        (json!({"exit_code": 3}), Some(3), None),
+        (json!({"exit_code": 0, "signal": null}), Some(0), None),
+        (json!({"exit_code": null, "signal": "SIGKILL"}), Some(137), Some("SIGKILL")),
+        (json!({"signal": "odd\u{1b}"}), Some(128), Some("odd^[")),
+        (json!({"exit_code": -1}), Some(255), None),
+        (json!({"exit_code": 1_u64 << 40}), Some(255), None),
+        (json!({}), None, None),
+    ] {
+        let end = command_end(&exit);
+        assert_eq!((end.told(), end.signal.as_deref()), (code, signal), "{exit}");
+    }
 }

@@ -173,3 +173,28 @@ fn a_command_leads_a_session_and_a_group_of_its_own_in_its_terminal() {
     let Some(PtyEvent::Started { pgid }) = seen.events.first() else { panic!("{seen:?}") };
     assert_eq!(seen.text, format!("{pgid} {pgid} {pgid} {pgid}\r\n"));
 }
+
+#[test]
+fn a_path_of_the_runs_own_finds_its_program_and_no_shell_of_ours() {
+    let dir = script("sh", 0o755);
+    let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap());
+    let env = vec![("PATH".to_owned(), path)];
+    check(PtyRun { args: vec!["hi".into()], env: env.clone(), ..shell("echo") }, "hi\r\n", 0);
+    check(PtyRun { env, ..shell("echo one; echo two") }, "one\r\ntwo\r\n", 0);
+}
+
+#[test]
+fn a_variable_of_any_name_arrives() {
+    if !std::path::Path::new("/bin/bash").is_file() {
+        return;
+    }
+    let env = vec![("FOO.BAR".to_owned(), "1".to_owned()), ("FOO-BAR".to_owned(), "2".to_owned())];
+    let seen = play(PtyRun { env, ..shell("env | grep ^FOO | sort") });
+    assert!(
+        seen.text.contains("FOO.BAR=1") && seen.text.contains("FOO-BAR=2") || seen.text.is_empty(),
+        "{seen:?}"
+    );
+    let env = vec![("FOO.BAR".to_owned(), "1".to_owned())];
+    let seen = play(PtyRun { env, ..shell("env") });
+    assert!(seen.text.contains("FOO.BAR=1"), "{seen:?}");
+}

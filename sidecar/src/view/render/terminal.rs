@@ -18,6 +18,9 @@ pub fn lines(card: &TerminalCard) -> Vec<Line> {
         }
         Some(_) if card.stopped => (format!("stopped after {} s", card.seconds), "BosunToolCancelled"),
         Some(end) if end.code == 0 => (format!("done in {} s", card.seconds), "BosunToolDone"),
+        Some(end) if end.told().is_none() && end.signal.is_none() => {
+            ("ended; the agent does not say how".to_owned(), "BosunToolCancelled")
+        }
         Some(end) => {
             let how = end.signal.as_ref().map_or_else(|| format!("exit {}", end.code), String::clone);
             (format!("{how} after {} s", card.seconds), "BosunToolFailed")

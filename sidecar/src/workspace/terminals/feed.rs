@@ -1,9 +1,10 @@
 //! What goes into the terminal buffer that shows a command: small pieces, one at a time, and of a flood only what a
 //! person could have read.
 //!
-//! Owns what waits for the editor and when it is due. It never looks into the bytes but for line ends; they are filtered
-//! already. Part of `terminals`.
+//! Owns what waits for the editor and when it is due. It never looks into the bytes but for where they may be cut; they
+//! are filtered already. Part of `terminals`.
 
+use super::tail::beginning;
 use crate::model::Millis;
 
 /// Most bytes in one piece: Neovim parses about one megabyte of short lines a second.
@@ -12,6 +13,9 @@ pub const PIECE: usize = 4 << 10;
 pub const FRAME: Millis = 33;
 /// What may wait; beyond that the middle is left out.
 pub const WAITING: usize = 128 << 10;
+/// Modes that are remembered of what is left out, and the bytes of one.
+const MODES: usize = 32;
+const MODE: usize = 64;
 /// What is kept when something is left out.
 const KEPT: usize = 2 * PIECE;
 
@@ -67,10 +71,12 @@ impl Feed {
         self.waiting.extend_from_slice(bytes);
         if self.waiting.len() > WAITING {
             let from = self.waiting.len() - KEPT;
-            // At a line's start, so that no escape sequence is cut.
-            let line = self.waiting[from..].iter().position(|b| *b == b'\n').map_or(from, |at| from + at + 1);
-            let note = format!("\x1b[0m\r\n[… {} KiB are not shown …]\r\n", line >> 10);
-            self.waiting.splice(..line, note.into_bytes());
+            let line = from + beginning(&self.waiting[from..]);
+            let note = format!("\r\n[… {} KiB are not shown …]\r\n", line >> 10);
+            let mut instead = b"\x1b[0m".to_vec();
+            instead.extend(modes(&self.waiting[..line]));
+            instead.extend(note.into_bytes());
+            self.waiting.splice(..line, instead);
         }
     }
 
@@ -98,6 +104,27 @@ impl Feed {
         self.due = now + FRAME;
         Some(Piece { seq: self.seq, reset: std::mem::take(&mut self.reset), bytes })
     }
+}
+
+/// The modes that what is left out would have set and reset, each as it was left, in that order: the alternate screen,
+/// the mouse and the like.
+fn modes(bytes: &[u8]) -> Vec<u8> {
+    let mut last: Vec<(&[u8], &[u8])> = Vec::new();
+    for at in memchr::memmem::find_iter(bytes, b"\x1b[?") {
+        let rest = &bytes[at..];
+        let Some(end) = rest.iter().take(MODE).skip(3).position(|b| !b.is_ascii_digit() && *b != b';') else {
+            continue;
+        };
+        let (end, numbers) = (end + 3, &rest[3..end + 3]);
+        if matches!(rest[end], b'h' | b'l') {
+            last.retain(|(known, _)| *known != numbers);
+            last.push((numbers, &rest[..=end]));
+            if last.len() > MODES {
+                last.remove(0);
+            }
+        }
+    }
+    last.into_iter().flat_map(|(_, sequence)| sequence.to_vec()).collect()
 }
 
 #[cfg(test)]
@@ -137,6 +164,31 @@ mod tests {
         assert!(text.starts_with("\x1b[0m\r\n[… ") && text.ends_with("\r\n99999\r\n"), "{}", &text[..60]);
         let after = text.split("]\r\n").nth(1).and_then(|rest| rest.split("\r\n").next()).unwrap();
         assert!(after.parse::<u32>().is_ok(), "{after}");
+    }
+
+    #[test]
+    fn a_mode_that_changed_in_what_is_left_out_is_as_it_was_left() {
+        let mut feed = Feed::default();
+        feed.show(Vec::new());
+        feed.push(b"\x1b[?1049h\x1b[?25l\x1b[?25h");
+        feed.push(&b"in\r\n".repeat(10_000));
+        feed.push(b"\x1b[?1049l\x1b[?2004$p");
+        feed.push(&b"out\r\n".repeat(40_000));
+        let text = String::from_utf8(feed.waiting.clone()).unwrap();
+        assert!(text.starts_with("\x1b[0m\x1b[?25h\x1b[?1049l\r\n[… "), "{:?}", &text[..60]);
+        // It was left out once already.
+        feed.push(&b"out\r\n".repeat(40_000));
+        let text = String::from_utf8(feed.waiting.clone()).unwrap();
+        assert!(text.starts_with("\x1b[0m\x1b[?25h\x1b[?1049l\r\n[… "), "{:?}", &text[..60]);
+    }
+
+    #[test]
+    fn no_sequence_is_cut_where_there_is_no_line() {
+        let mut feed = Feed::default();
+        feed.show(Vec::new());
+        (0..20_000).for_each(|n| feed.push(format!("\x1b[38;2;{};3;4mAB", n % 256).as_bytes()));
+        let text = String::from_utf8(feed.waiting.clone()).unwrap();
+        assert!(text.split("]\r\n").nth(1).unwrap().starts_with("\x1b[38;2;"));
     }
 
     #[test]

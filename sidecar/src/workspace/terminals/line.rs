@@ -3,23 +3,34 @@
 //! Owns its characters. A wide character takes two cells; where half of one is overwritten, the other half becomes a
 //! blank. It never grows beyond its bounds. Part of `plain`.
 
-use std::collections::BTreeMap;
-
 use unicode_width::UnicodeWidthChar;
 
 /// Cells that a line has room for; what is pushed further to the right is gone.
 pub const LONG: usize = 2 << 10;
 /// Characters without a cell of their own that one cell holds; Unicode's own limit for text in streams is 30.
 const MARKS: usize = 64;
-/// In the second cell of a wide character.
-const HALF: char = '\0';
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cell {
+    /// What stands in it; `None` in the second cell of a wide character.
+    c: Option<char>,
+    /// What joins that character.
+    marks: Option<Box<Vec<char>>>,
+}
+
+const BLANK: Cell = Cell { c: Some(' '), marks: None };
+const HALF: Cell = Cell { c: None, marks: None };
+
+impl Cell {
+    fn chars(&self) -> impl Iterator<Item = char> {
+        self.c.into_iter().chain(self.marks.iter().flat_map(|marks| marks.iter().copied()))
+    }
+}
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
-    cells: Vec<char>,
-    /// By cell: what joins its character.
-    marks: BTreeMap<usize, Vec<char>>,
+    cells: Vec<Cell>,
 }
 
 impl From<&str> for Line {
@@ -33,30 +44,21 @@ impl From<&str> for Line {
 }
 
 impl Line {
-    /// Appends what stands in it, from this cell on, to `out`.
-    pub fn push_to(&self, from: usize, out: &mut String) {
-        if self.marks.is_empty() {
-            return out.extend(self.cells[from..].iter().filter(|c| **c != HALF));
-        }
-        for (at, c) in self.cells.iter().enumerate().skip(from) {
-            if *c != HALF {
-                out.push(*c);
-            }
-            out.extend(self.marks.get(&at).into_iter().flatten());
-        }
+    /// Appends what stands in it to `out`.
+    pub fn push_to(&self, out: &mut String) {
+        out.extend(self.cells.iter().flat_map(Cell::chars));
     }
 
     /// What stands in it.
     pub fn text(&self) -> String {
         let mut text = String::with_capacity(self.cells.len());
-        self.push_to(0, &mut text);
+        self.push_to(&mut text);
         text
     }
 
     /// Bytes of its text.
     pub fn size(&self) -> usize {
-        let marks = self.marks.values().flatten();
-        self.cells.iter().filter(|c| **c != HALF).chain(marks).map(|c| c.len_utf8()).sum()
+        self.cells.iter().flat_map(Cell::chars).map(char::len_utf8).sum()
     }
 
     /// Nothing stands in it.
@@ -74,9 +76,8 @@ impl Line {
         let end = col + text.len();
         self.part(col);
         self.part(end);
-        self.unmark(col, end);
         for (cell, c) in self.cells[col..end].iter_mut().zip(text.chars()) {
-            *cell = c;
+            *cell = Cell { c: Some(c), marks: None };
         }
     }
 
@@ -85,8 +86,7 @@ impl Line {
         let end = col + cells;
         self.part(col);
         self.part(end);
-        self.unmark(col, end);
-        self.cells[col] = c;
+        self.cells[col] = Cell { c: Some(c), marks: None };
         self.cells[col + 1..end].fill(HALF);
     }
 
@@ -108,9 +108,9 @@ impl Line {
 
     /// A character without a cell of its own joins the one in this cell.
     pub fn join(&mut self, col: usize, c: char) {
-        self.cells.resize(self.cells.len().max(col + 1), ' ');
+        self.cells.resize(self.cells.len().max(col + 1), BLANK);
         let col = if self.cells[col] == HALF { col.saturating_sub(1) } else { col };
-        let marks = self.marks.entry(col).or_default();
+        let marks = self.cells[col].marks.get_or_insert_default();
         if marks.len() < MARKS {
             marks.push(c);
         }
@@ -120,24 +120,9 @@ impl Line {
     /// line reaches up to it.
     fn part(&mut self, col: usize) {
         if self.cells.len() < col {
-            self.cells.resize(col, ' ');
+            self.cells.resize(col, BLANK);
         } else if self.cells.get(col) == Some(&HALF) {
-            self.cells[col] = ' ';
-            self.cells[col - 1] = ' ';
-            self.marks.remove(&(col - 1));
-        }
-    }
-
-    fn unmark(&mut self, from: usize, to: usize) {
-        if !self.marks.is_empty() {
-            self.marks.retain(|at, _| *at < from || *at >= to);
-        }
-    }
-
-    /// The marks from this cell on move by so many cells.
-    fn move_marks(&mut self, from: usize, by: isize) {
-        for (at, marks) in self.marks.split_off(&from) {
-            self.marks.insert(at.saturating_add_signed(by), marks);
+            self.cells[col - 1..=col].fill(BLANK);
         }
     }
 
@@ -147,8 +132,7 @@ impl Line {
         if from < to {
             self.part(from);
             self.part(to);
-            self.unmark(from, to);
-            self.cells[from..to].fill(' ');
+            self.cells[from..to].fill(BLANK);
         }
     }
 
@@ -157,7 +141,6 @@ impl Line {
         if col < self.cells.len() {
             self.part(col);
             self.cells.truncate(col);
-            self.marks.split_off(&col);
         }
     }
 
@@ -167,9 +150,7 @@ impl Line {
         if col < end {
             self.part(col);
             self.part(end);
-            self.unmark(col, end);
             self.cells.drain(col..end);
-            self.move_marks(end, -((end - col) as isize));
         }
     }
 
@@ -177,8 +158,7 @@ impl Line {
     pub fn insert(&mut self, col: usize, count: usize) {
         if col < self.cells.len() {
             self.part(col);
-            self.cells.splice(col..col, std::iter::repeat_n(' ', count));
-            self.move_marks(col, count as isize);
+            self.cells.splice(col..col, std::iter::repeat_n(BLANK, count));
             self.cut(LONG);
         }
     }
@@ -187,11 +167,7 @@ impl Line {
     pub fn take_front(&mut self, count: usize, out: &mut String) -> usize {
         let whole = |at: &usize| self.cells.get(*at) != Some(&HALF);
         let count = (0..=count.min(self.cells.len())).rev().find(whole).unwrap_or(0);
-        let rest = self.cells.split_off(count);
-        let marks = self.marks.split_off(&count);
-        self.push_to(0, out);
-        (self.cells, self.marks) = (rest, marks);
-        self.move_marks(0, -(count as isize));
+        out.extend(self.cells.drain(..count).flat_map(|cell| cell.chars().collect::<Vec<_>>()));
         count
     }
 }

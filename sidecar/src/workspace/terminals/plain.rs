@@ -18,6 +18,8 @@ pub const REACH: usize = 64;
 const COLS: usize = 200;
 /// Characters of a line among the last lines; of a longer one, the end.
 const WIDE: usize = 500;
+/// Bytes at the end in which last lines are looked for: more of them than that may be empty.
+const LAST: usize = 64 << 10;
 
 /// See the module.
 #[derive(Default)]
@@ -217,7 +219,7 @@ impl Plain {
             if n > 0 {
                 text.push('\n');
             }
-            line.push_to(0, &mut text);
+            line.push_to(&mut text);
         }
         if !self.partial.is_empty() {
             text.push(char::REPLACEMENT_CHARACTER);
@@ -229,7 +231,8 @@ impl Plain {
 
     /// The last lines, oldest first, without an empty one at the end. Long ones are cut.
     pub fn last_lines(&self, count: usize) -> Vec<String> {
-        let mut done = self.page.done.split('\n').rev();
+        let done = &self.page.done;
+        let mut done = done[done.ceil_char_boundary(done.len().saturating_sub(LAST))..].split('\n').rev();
         // What the first open line begins with.
         let head = done.next().unwrap_or_default();
         let open = self.page.open.iter().enumerate().rev().map(|(n, line)| match n {
@@ -308,7 +311,7 @@ impl Page {
     /// The first open lines are open no more.
     fn finish(&mut self, count: usize) {
         for line in self.open.drain(..count) {
-            line.push_to(0, &mut self.done);
+            line.push_to(&mut self.done);
             self.done.push('\n');
         }
         self.first += count;

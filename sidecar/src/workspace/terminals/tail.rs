@@ -6,6 +6,8 @@
 /// Bytes of an order that is looked at; a longer one is left out.
 const ORDER: usize = 4 << 10;
 
+/// Where no line begins within so many bytes, a part begins elsewhere.
+const NEAR: usize = 4 << 10;
 /// What links may lead to; others could start a program with what a command chose.
 const SCHEMES: [&[u8]; 4] = [b"http", b"https", b"file", b"mailto"];
 
@@ -60,8 +62,7 @@ impl Tail {
         let from = self.bytes.len().saturating_sub(self.cap);
         let skipped = self.skipped || from > 0;
         let rest = &self.bytes[from..];
-        let line = rest.iter().position(|b| *b == b'\n').filter(|_| skipped).map_or(0, |at| at + 1);
-        (rest[line..].to_vec(), skipped)
+        (rest[if skipped { beginning(rest) } else { 0 }..].to_vec(), skipped)
     }
 
     fn filter(&mut self, bytes: &[u8]) -> Vec<u8> {
@@ -154,6 +155,17 @@ impl Tail {
         }
         State::Ground
     }
+}
+
+/// Where a part of what a program wrote may begin without a piece of an escape sequence, or of a character: at a line
+/// where one is near, else at a sequence of its own, else at a character that no sequence has.
+pub fn beginning(bytes: &[u8]) -> usize {
+    let near = &bytes[..bytes.len().min(NEAR)];
+    let line = near.iter().position(|b| *b == b'\n').map(|at| at + 1);
+    let sequence = || near.iter().position(|b| *b == ESC);
+    // Blanks, letters of words and numbers may all be in one; a whole character beyond ASCII never is.
+    let character = || near.iter().position(|b| *b >= 0xc2);
+    line.or_else(sequence).or_else(character).unwrap_or(0)
 }
 
 /// Whether an order is a link, to what a person may well open, or the end of one.

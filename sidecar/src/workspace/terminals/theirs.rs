@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::lf::Crlf;
-use super::{LIMIT, STEP, Stage, Terminal, told};
+use super::{KEPT, LIMIT, STEP, Stage, Terminal, told};
 use crate::effect::{Effect, PtyRun};
 use crate::model::*;
 use crate::workspace::Workspace;
@@ -57,6 +57,9 @@ impl Workspace {
         let known =
             self.terminals.all.iter().find(|(_, t)| t.session == *session && named(t)).map(|(id, _)| *id);
         let mut out = Vec::new();
+        if known.is_none() {
+            self.agent_terminals_bound(session, now, &mut out);
+        }
         let id = known.unwrap_or_else(|| {
             self.terminals.last += 1;
             let id = TerminalId(self.terminals.last);
@@ -105,6 +108,40 @@ impl Workspace {
         }
         self.terminals_bound(session, &mut out);
         out
+    }
+
+    /// Those of them that nobody ended: the oldest do not run any more once there are too many.
+    fn agent_terminals_bound(&mut self, session: &SessionKey, now: Millis, out: &mut Vec<Effect>) {
+        let all = self.agent_terminals_running(session);
+        for id in &all[..all.len().saturating_sub(KEPT - 1)] {
+            self.not_told(*id, now, out);
+        }
+    }
+
+    /// The turn is over: what the agent ran in it has ended, whether it said so or not. It may still say how.
+    pub(in crate::workspace) fn agent_terminals_over(
+        &mut self,
+        session: &SessionKey,
+        now: Millis,
+        out: &mut Vec<Effect>,
+    ) {
+        for id in self.agent_terminals_running(session) {
+            self.not_told(id, now, out);
+        }
+    }
+
+    fn agent_terminals_running(&self, session: &SessionKey) -> Vec<TerminalId> {
+        let runs = |t: &Terminal| t.session == *session && t.shown.is_some() && t.runs();
+        self.terminals.all.iter().filter(|(_, t)| runs(t)).map(|(id, _)| *id).collect()
+    }
+
+    fn not_told(&mut self, id: TerminalId, now: Millis, out: &mut Vec<Effect>) {
+        let Some(t) = self.terminals.all.get_mut(&id) else { return };
+        t.took = now.saturating_sub(t.started);
+        let end = CommandEnd { code: CommandEnd::NOT_TOLD, signal: None };
+        (t.stage, t.stale, t.card_due) = (Stage::Ended(end), true, 0);
+        self.terminals.changed = true;
+        out.push(told(id, t));
     }
 
     /// A tool call says what it does: some agents show a terminal before they say what runs in it. Such a terminal has
@@ -168,6 +205,34 @@ mod tests {
     fn said(command: Option<&str>, title: Option<&str>, part: TerminalPart) -> AgentTerminal {
         let [command, title] = [command, title].map(|text| text.map(str::to_owned));
         AgentTerminal { terminal: "x".into(), command, title, cwd: None, part }
+    }
+
+    #[test]
+    fn a_command_whose_end_nobody_tells_has_ended_with_its_turn_and_the_end_may_come_late() {
+        let session = SessionKey::new("s");
+        let mut ws = Workspace::new(&Hello::default());
+        ws.add_root(&session, "/p".into());
+        ws.agent_terminal(&session, said(None, None, delta("a")), 0);
+        let end = |ws: &Workspace| ws.terminals.all.values().next().and_then(|t| t.end().cloned());
+        let mut out = Vec::new();
+        ws.agent_terminals_over(&session, 5, &mut out);
+        assert_eq!(end(&ws).map(|end| end.told()), Some(None));
+        assert_eq!(out.len(), 1);
+        let late = CommandEnd { code: 3, signal: None };
+        ws.agent_terminal(&session, said(None, None, TerminalPart::Exit(late.clone())), 9);
+        assert_eq!(end(&ws), Some(late));
+    }
+
+    #[test]
+    fn terminals_that_an_agent_never_ends_are_bounded() {
+        let session = SessionKey::new("s");
+        let mut ws = Workspace::new(&Hello::default());
+        ws.add_root(&session, "/p".into());
+        for n in 0..2 * KEPT {
+            let new = AgentTerminal { terminal: format!("t{n}"), ..said(None, None, TerminalPart::Info) };
+            ws.agent_terminal(&session, new, 0);
+        }
+        assert_eq!(ws.terminals.all.len(), KEPT);
     }
 
     #[test]

@@ -212,7 +212,7 @@ fn an_answer_about_an_empty_line_that_comes_after_more_typing_fills_the_mirror_a
 #[test]
 fn what_unsaved_text_came_from_is_known_from_the_start() {
     let mut d = Desk::new();
-    d.ws.watch(vec![d.session.clone()]);
+    d.ws.watch(vec![d.session.clone()], 0);
     d.file("/p/a", "one\n2\n3\n4\n").announce(1, "/p/a", "one\n2\n3\nmine\n").meta(1, |m| m.modified = true);
     d.fill();
     d.file("/p/a", "ONE\n2\n3\n4\n");
@@ -227,7 +227,7 @@ fn what_unsaved_text_came_from_is_known_from_the_start() {
 #[test]
 fn a_file_that_changed_while_its_mirror_filled_is_followed() {
     let mut d = Desk::new();
-    d.ws.watch(vec![d.session.clone()]);
+    d.ws.watch(vec![d.session.clone()], 0);
     d.file("/p/a", "one\ntwo\nthree\n").announce(1, "/p/a", "one\ntwo\nthree\n");
     // The watcher speaks while nobody has a mirror to compare with.
     d.file("/p/a", "one\ntwo\nTHREE\n");

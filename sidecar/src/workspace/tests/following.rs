@@ -15,7 +15,7 @@ impl Desk {
 
     /// The turns of these sessions run.
     pub(in crate::workspace) fn running(&mut self, sessions: &[&str]) -> &mut Self {
-        self.ws.watch(sessions.iter().map(|s| SessionKey::new(s)).collect());
+        self.ws.watch(sessions.iter().map(|s| SessionKey::new(s)).collect(), 0);
         self
     }
 
@@ -326,12 +326,13 @@ fn a_save_that_finds_another_file_is_merged_with_that_first() {
 fn the_watcher_is_told_of_folders_and_trees_and_only_when_they_change() {
     let mut d = Desk::new();
     d.file("/p/x/a", "a\n").open(1, "/p/x/a", "a\n");
-    let wish = |d: &mut Desk, running: &[&str]| match d
-        .ws
-        .watch(running.iter().map(|s| SessionKey::new(s)).collect())
-    {
-        Some(Effect::Watch(wish)) => format!("{:?} {:?}", wish.folders, wish.trees),
-        other => format!("{other:?}"),
+    let wish = |d: &mut Desk, running: &[&str]| {
+        let effects = d.ws.watch(running.iter().map(|s| SessionKey::new(s)).collect(), 0);
+        match effects.as_slice() {
+            [] => "None".to_owned(),
+            [Effect::Watch(wish)] => format!("{:?} {:?}", wish.folders, wish.trees),
+            other => format!("{other:?}"),
+        }
     };
     assert_eq!(wish(&mut d, &[]), r#"["/p/x"] []"#);
     assert_eq!(wish(&mut d, &[]), "None");

@@ -98,6 +98,16 @@ fn the_limit_keeps_the_end_from_a_characters_start_and_stays_said() {
     assert_eq!(none.text(), (String::new(), true));
 }
 
+#[test]
+fn last_lines_are_looked_for_near_the_end_only() {
+    let mut plain = Plain::default();
+    plain.feed(b"far\r\n");
+    plain.feed("\r\n".repeat(1 << 20).as_bytes());
+    assert!(plain.last_lines(5).is_empty());
+    plain.feed(b"near\r\n\r\n");
+    assert_eq!(plain.last_lines(2), ["", "near"]);
+}
+
 /// Bytes that are kept of it, roughly.
 fn kept(plain: &Plain) -> usize {
     plain.page.done.capacity() + plain.page.open.iter().map(|line| line.cells() * 4).sum::<usize>()

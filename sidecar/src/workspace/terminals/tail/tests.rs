@@ -59,3 +59,20 @@ proptest! {
         prop_assert_eq!(filtered(&pieces), whole);
     }
 }
+
+#[test]
+fn a_part_begins_at_a_line_that_is_near_or_at_a_sequence_or_where_it_is() {
+    for (bytes, want) in [
+        (format!("abc\r\nline{}", "x".repeat(9000)), 5),
+        (format!("20;228mAB\x1b[1mC{}", "x".repeat(9000)), 9),
+        ("x".repeat(9000) + "\r\n", 0),
+        (format!("8;2m漢{}", "x".repeat(9000)), 4),
+    ] {
+        assert_eq!(beginning(bytes.as_bytes()), want);
+    }
+    let mut tail = Tail::new(9000);
+    tail.push("x".repeat(99_999).as_bytes());
+    tail.push(b"\r\n");
+    let (rest, skipped) = tail.tail();
+    assert!(skipped && rest.len() == 9000, "a line that is too long is there all the same");
+}
