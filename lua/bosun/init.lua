@@ -59,7 +59,7 @@ function M.setup(opts)
     if lhs then
       local plug = name:gsub('_', '-')
       vim.keymap.set(
-        plug:find('%-hunk$') and { 'n', 'x', 'o' } or { 'n', 'x' },
+        plug:find('%-hunk$') and { 'n', 'x', 'o' } or plug == 'review-undo' and 'n' or { 'n', 'x' },
         lhs,
         ('<Plug>(bosun-%s)'):format(plug),
         { remap = true, desc = 'Bosun: ' .. plug }

@@ -56,12 +56,12 @@ local function draw_bars(v)
   if api.nvim_win_is_valid(v.wins.right) then
     display.winbar(
       v.wins.right,
-      ('%%#BosunBar# %s: %s · file %d of %d · %%#BosunBarQuestion#%s%%<%%=%%#BosunBarHint#%s '):format(
-        v.live and 'now' or 'now (not open: read only)',
-        path,
+      ('%%#BosunBar# %s · file %d of %d · %%#BosunBarQuestion#%s%%#BosunBar# %%<· %s%%=%%#BosunBarHint# %s '):format(
+        v.live and 'now' or 'now (read only)',
         v.index,
         #v.paths,
         state,
+        path,
         v.live and 'do rejects · dp keeps · ]f · q' or 'dp keeps · ]f · q'
       )
     )

@@ -124,6 +124,23 @@ local specs = {
     end,
   },
   {
+    'a buffer that is loaded anew, or that is opened later, shows its hunks',
+    function(e)
+      local buf, path = hunks.open(e)
+      e:cmd('edit!')
+      e:eventually(([[return #vim.api.nvim_buf_get_extmarks(%d, vim.api.nvim_get_namespaces()['bosun.review'],
+        0, -1, {}) > 0]]):format(buf))
+      same(hunks.drawn(e, buf), ALL)
+      same(e:lua('return #vim.lsp.get_clients({ bufnr = ... })', buf), 1)
+      e:cmd('bwipeout')
+      same(e:lua([[return require('bosun.review').file(...).buf == nil]], path), true)
+      local again = e:open(path)
+      e:eventually(([[return #vim.api.nvim_buf_get_extmarks(%d, vim.api.nvim_get_namespaces()['bosun.review'],
+        0, -1, {}) > 0]]):format(again))
+      same(hunks.drawn(e, again), ALL)
+    end,
+  },
+  {
     'a hidden buffer is drawn when a window shows it',
     function(e)
       local buf = hunks.open(e)
