@@ -85,6 +85,18 @@ local specs = {
       same(vim.trim(e:messages()):gsub('"[^\n]*written', ''), '')
     end,
   },
+  {
+    'looking for commits does not keep the editor from leaving',
+    function(e)
+      repository(e, { ['a.txt'] = 'one\n' })
+      hunks.tell(e, e:open(e.dir .. '/a.txt'), { hunks.hunk(1, 0, 1, {}) })
+      assert(vim.wait(4000, function() return sent(e)['a.txt'] ~= nil end, 10))
+      local before = vim.uv.hrtime()
+      vim.rpcnotify(e.chan, 'nvim_command', 'qa')
+      same(vim.fn.jobwait({ e.chan }, 3000)[1], 0)
+      assert((vim.uv.hrtime() - before) / 1e6 < 1500, 'it took too long')
+    end,
+  },
 }
 
 return specs

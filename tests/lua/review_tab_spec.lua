@@ -91,6 +91,18 @@ local specs = {
     end,
   },
   {
+    'keys of the person in that buffer come back',
+    function(e)
+      local buf, path = hunks.open(e)
+      e:cmd([[nnoremap <buffer> q :echo 'mine'<CR>]])
+      e:cmd('Bosun review')
+      texts(e, path, buf, BASE)
+      same(e:lua([[return vim.fn.maparg('q', 'n', false, true).desc]]), 'Close the review')
+      e:keys('q', 'return #vim.api.nvim_list_tabpages() == 1')
+      same(e:lua([[return vim.fn.maparg('q', 'n')]]), [[:echo 'mine'<CR>]])
+    end,
+  },
+  {
     'do takes the lines of the base, dp keeps the hunk',
     function(e)
       local buf, path = open(e)
@@ -142,7 +154,9 @@ local specs = {
       end
       same(#e:sent('review_texts'), 2)
       texts(e, path, buf, BASE)
-      same(#e:sent('review_texts'), 3)
+      e:eventually(
+        [[return vim.iter(sent):filter(function(s) return s.name == 'review_texts' end):nth(3) ~= nil]]
+      )
     end,
   },
   {
