@@ -200,7 +200,7 @@ local subs = {
   review = {
     -- The tab; `quickfix` lists all hunks, `undo` takes the last verdict back.
     run = function(words)
-      if words[1] == 'undo' then return report(require('bosun.review').undo()) end
+      if words[1] == 'undo' then return report(bosun().review({ undo = true })) end
       if words[1] and words[1] ~= 'quickfix' then
         return report(nil, ('there is no :Bosun review %s: try quickfix or undo'):format(words[1]))
       end

@@ -59,7 +59,7 @@ function M.setup(opts)
     if lhs then
       local plug = name:gsub('_', '-')
       vim.keymap.set(
-        plug:find('%-hunk$') and { 'n', 'x', 'o' } or { 'n', 'x' },
+        plug:find('%-hunk$') and { 'n', 'x', 'o' } or plug == 'review-undo' and 'n' or { 'n', 'x' },
         lhs,
         ('<Plug>(bosun-%s)'):format(plug),
         { remap = true, desc = 'Bosun: ' .. plug }
@@ -250,11 +250,12 @@ function M.transcript(session)
   return id and chat().transcript(id) or ''
 end
 
---- Shows what waits for a review: opens the review tab. `file`: at that path; `quickfix`: a list of all hunks instead.
---- True, or nil and why not.
+--- Shows what waits for a review: opens the review tab. `file`: at that path; `quickfix`: a list of all hunks instead;
+--- `undo`: takes the last verdict back instead. True, or nil and why not.
 function M.review(opts)
   opts = opts or {}
-  check_options(opts, { 'file', 'quickfix' }, 'review')
+  check_options(opts, { 'file', 'quickfix', 'undo' }, 'review')
+  if opts.undo then return require('bosun.review').undo() end
   if opts.quickfix then return require('bosun.review').quickfix() end
   local path = opts.file and (vim.uv.fs_realpath(opts.file) or vim.fs.normalize(vim.fs.abspath(opts.file)))
   return require('bosun.review_tab').open(path)

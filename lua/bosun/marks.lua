@@ -248,12 +248,13 @@ function M.show(buf, file)
     return
   end
   local state = bufs[buf]
-  if not file then
+  if not file or not state then
+    -- Also what a text that was loaded anew has left of its marks.
     bufs[buf] = nil
     api.nvim_buf_clear_namespace(buf, ns, 0, -1)
     api.nvim_buf_clear_namespace(buf, anchors, 0, -1)
-    return
   end
+  if not file then return end
   if not state then
     state = { drawn = {}, quiet = false }
     bufs[buf] = state

@@ -145,7 +145,7 @@ end
 -- The turn that is meant: that of the hunk at the cursor, else the last one that the session has left hunks of.
 local function turn_of(opts, buf)
   local session = opts.session
-  if opts.turn then return session, opts.turn end
+  if opts.turn then return session or require('bosun.chat').current(), opts.turn end
   local here = not session and buf and M.at(buf, api.nvim_win_get_cursor(0)[1] - 1)
   if here and here.hunk.turn then return here.hunk.session, here.hunk.turn end
   session = session or require('bosun.chat').current()
@@ -237,11 +237,13 @@ function M.quickfix()
     local file = files[path]
     for _, place in ipairs(M.placed(file)) do
       if #items == M.MAX_LISTED then break end
+      -- What was removed at the end of the text has no line behind it.
+      local most = file.buf and api.nvim_buf_line_count(file.buf) or math.huge
       items[#items + 1] = {
         bufnr = file.buf,
         filename = not file.buf and path or nil,
-        lnum = place.first + 1,
-        end_lnum = math.max(place.last, place.first + 1),
+        lnum = math.min(place.first + 1, most),
+        end_lnum = math.min(math.max(place.last, place.first + 1), most),
         text = summary(file, place),
       }
     end
@@ -251,5 +253,32 @@ function M.quickfix()
   vim.cmd('botright copen')
   return true
 end
+
+local group = api.nvim_create_augroup('bosun.review', {})
+
+-- A buffer was loaded, or loaded anew: what is drawn in it went with its old text. The text is that of the disk, of
+-- which the sidecar told; where it is not, it tells again.
+api.nvim_create_autocmd('BufReadPost', {
+  group = group,
+  callback = function(args)
+    if next(files) == nil or not api.nvim_buf_is_loaded(args.buf) then return end
+    local name = api.nvim_buf_get_name(args.buf)
+    local file = M.of(args.buf) or files[vim.uv.fs_realpath(name) or name]
+    if not file then return end
+    file.buf, file.tick, by_buf[args.buf] = args.buf, api.nvim_buf_get_changedtick(args.buf), file.path
+    vim.schedule(function()
+      if files[file.path] == file then told(file.path, nil, file) end
+    end)
+  end,
+})
+
+api.nvim_create_autocmd('BufUnload', {
+  group = group,
+  callback = function(args)
+    local file = M.of(args.buf)
+    by_buf[args.buf] = nil
+    if file then file.buf = nil end
+  end,
+})
 
 return M

@@ -27,6 +27,9 @@ local keys = {
   { 'q', 'close; nothing is decided by that' },
 }
 
+-- Between two times that the texts of a file are asked for while it changes, in milliseconds.
+local RENEW_MS = 100
+
 local function review() return require('bosun.review') end
 
 local function take_keys(v)
@@ -56,12 +59,12 @@ local function draw_bars(v)
   if api.nvim_win_is_valid(v.wins.right) then
     display.winbar(
       v.wins.right,
-      ('%%#BosunBar# %s: %s · file %d of %d · %%#BosunBarQuestion#%s%%<%%=%%#BosunBarHint#%s '):format(
-        v.live and 'now' or 'now (not open: read only)',
-        path,
+      ('%%#BosunBar# %s · file %d of %d · %%#BosunBarQuestion#%s%%#BosunBar# %%<· %s%%=%%#BosunBarHint# %s '):format(
+        v.live and 'now' or 'now (read only)',
         v.index,
         #v.paths,
         state,
+        path,
         v.live and 'do rejects · dp keeps · ]f · q' or 'dp keeps · ]f · q'
       )
     )
@@ -291,7 +294,13 @@ function M.recv(message)
   end
   lend_keys(v)
   draw_bars(v)
-  if v.again then ask(v) end
+  if v.again then
+    v.asked = true
+    vim.defer_fn(function()
+      v.asked = false
+      if view == v then ask(v) end
+    end, RENEW_MS)
+  end
 end
 
 --- The hunks of a file have changed.

@@ -3,9 +3,6 @@ local here = vim.fs.dirname(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(
 local hunks = dofile(here .. '/support/review.lua')
 local same = require('editor').same
 
-local T = {}
-local function test(name, body) T[#T + 1] = { name, body } end
-
 -- What the editor's own code action key offers at the cursor; `choice` takes one of them.
 local function offered(e, choice)
   e:lua(
@@ -29,49 +26,56 @@ local function offered(e, choice)
   return e:lua('return _G.offered')
 end
 
-test('the code action key on a hunk offers to keep and to reject it, or all in the file', function(e)
-  local _, path = hunks.open(e)
-  e:cmd('6')
-  same(offered(e, 'Reject this hunk'), {
-    'Keep this hunk',
-    'Reject this hunk',
-    'Keep all in this file',
-    'Reject all in this file',
-  })
-  e:eventually([[return sent[#sent].name == 'review_verdict']])
-  same(e:sent('review_verdict'), { { verdict = 'reject', scope = 'hunk', path = path, id = 2 } })
-  e:forget()
-  e:cmd('1')
-  same(offered(e, 'Keep all in this file'), { 'Keep all in this file', 'Reject all in this file' })
-  e:eventually([[return #sent > 0]])
-  same(e:sent('review_verdict'), { { verdict = 'keep', scope = 'file', path = path } })
-end)
-
-test('the server is attached only while the buffer holds hunks', function(e)
-  local buf = hunks.open(e)
-  local count = 'return #vim.lsp.get_clients({ bufnr = ... })'
-  same(e:lua(count, buf), 1)
-  hunks.tell(e, buf, {})
-  e:eventually('return #vim.lsp.get_clients() == 0')
-  hunks.tell(e, buf, hunks.hunks())
-  same(e:lua(count, buf), 1)
-end)
-
-test('it formats nothing, completes nothing, and changes no option of the buffer', function(e)
-  local path = e:file('b.txt', 'one\ntwo\n')
-  local buf = e:open(path)
-  local options = [[
+local specs = {
+  {
+    'the code action key on a hunk offers to keep and to reject it, or all in the file',
+    function(e)
+      local _, path = hunks.open(e)
+      e:cmd('6')
+      same(offered(e, 'Reject this hunk'), {
+        'Keep this hunk',
+        'Reject this hunk',
+        'Keep all in this file',
+        'Reject all in this file',
+      })
+      e:eventually([[return sent[#sent].name == 'review_verdict']])
+      same(e:sent('review_verdict'), { { verdict = 'reject', scope = 'hunk', path = path, id = 2 } })
+      e:forget()
+      e:cmd('1')
+      same(offered(e, 'Keep all in this file'), { 'Keep all in this file', 'Reject all in this file' })
+      e:eventually([[return #sent > 0]])
+      same(e:sent('review_verdict'), { { verdict = 'keep', scope = 'file', path = path } })
+    end,
+  },
+  {
+    'the server is attached only while the buffer holds hunks',
+    function(e)
+      local buf = hunks.open(e)
+      local count = 'return #vim.lsp.get_clients({ bufnr = ... })'
+      same(e:lua(count, buf), 1)
+      hunks.tell(e, buf, {})
+      e:eventually('return #vim.lsp.get_clients() == 0')
+      hunks.tell(e, buf, hunks.hunks())
+      same(e:lua(count, buf), 1)
+    end,
+  },
+  {
+    'it formats nothing, completes nothing, and changes no option of the buffer',
+    function(e)
+      local path = e:file('b.txt', 'one\ntwo\n')
+      local buf = e:open(path)
+      local options = [[
     local out = {}
     for _, name in ipairs({ 'tagfunc', 'omnifunc', 'formatexpr', 'keywordprg' }) do out[name] = vim.bo[...][name] end
     out.K = vim.fn.maparg('K', 'n')
     return out
   ]]
-  local before = e:lua(options, buf)
-  hunks.tell(e, buf, { hunks.hunk(1, 0, 1, {}) })
-  same(e:lua(options, buf), before)
-  same(
-    e:lua(
-      [[
+      local before = e:lua(options, buf)
+      hunks.tell(e, buf, { hunks.hunk(1, 0, 1, {}) })
+      same(e:lua(options, buf), before)
+      same(
+        e:lua(
+          [[
     local client = vim.lsp.get_clients({ name = 'bosun' })[1]
     local out = {}
     for _, method in ipairs({
@@ -82,18 +86,23 @@ test('it formats nothing, completes nothing, and changes no option of the buffer
     end
     return out
   ]],
-      buf
-    ),
-    { 'textDocument/codeAction' }
-  )
-  same(#e:lua([[return vim.lsp.get_clients({ bufnr = ..., method = 'textDocument/formatting' })]], buf), 0)
-end)
-
-test('whoever asks only for other kinds of actions gets none', function(e)
-  local buf = hunks.open(e)
-  same(
-    e:lua(
-      [[
+          buf
+        ),
+        { 'textDocument/codeAction' }
+      )
+      same(
+        #e:lua([[return vim.lsp.get_clients({ bufnr = ..., method = 'textDocument/formatting' })]], buf),
+        0
+      )
+    end,
+  },
+  {
+    'whoever asks only for other kinds of actions gets none',
+    function(e)
+      local buf = hunks.open(e)
+      same(
+        e:lua(
+          [[
     local answer = vim.lsp.buf_request_sync(..., 'textDocument/codeAction', {
       textDocument = { uri = vim.uri_from_bufnr(...) },
       range = { start = { line = 5, character = 0 }, ['end'] = { line = 5, character = 0 } },
@@ -103,28 +112,34 @@ test('whoever asks only for other kinds of actions gets none', function(e)
     for _, a in pairs(answer) do out[#out + 1] = #a.result end
     return out
   ]],
-      buf
-    ),
-    { 0 }
-  )
-end)
+          buf
+        ),
+        { 0 }
+      )
+    end,
+  },
+  {
+    'it brings no message and no error through edits, a save and the end of the buffer',
+    function(e)
+      local buf = hunks.open(e)
+      e:lua([[vim.api.nvim_buf_set_lines(..., 0, 0, true, { 'x' })]], buf)
+      e:cmd('silent write')
+      e:cmd('bdelete')
+      hunks.tell(e, buf, {})
+      same(vim.trim(e:messages()), '')
+    end,
+  },
+  {
+    'it does not keep the editor from leaving',
+    function(e)
+      hunks.open(e)
+      local before = vim.uv.hrtime()
+      vim.rpcnotify(e.chan, 'nvim_command', 'qa')
+      local left = vim.fn.jobwait({ e.chan }, 3000)[1]
+      same(left, 0)
+      assert((vim.uv.hrtime() - before) / 1e6 < 1500, 'it took too long')
+    end,
+  },
+}
 
-test('it brings no message and no error through edits, a save and the end of the buffer', function(e)
-  local buf = hunks.open(e)
-  e:lua([[vim.api.nvim_buf_set_lines(..., 0, 0, true, { 'x' })]], buf)
-  e:cmd('silent write')
-  e:cmd('bdelete')
-  hunks.tell(e, buf, {})
-  same(vim.trim(e:messages()), '')
-end)
-
-test('it does not keep the editor from leaving', function(e)
-  hunks.open(e)
-  local before = vim.uv.hrtime()
-  vim.rpcnotify(e.chan, 'nvim_command', 'qa')
-  local left = vim.fn.jobwait({ e.chan }, 3000)[1]
-  same(left, 0)
-  assert((vim.uv.hrtime() - before) / 1e6 < 1500, 'it took too long')
-end)
-
-return T
+return specs
