@@ -81,7 +81,8 @@ T['buffers of a question are no files: not listed, not swapped, not saved, never
           if names[name] and names[name] ~= buf then wrong[#wrong + 1] = 'twice: ' .. name end
           if name ~= '' then names[name] = buf end
           local o = vim.bo[buf]
-          if o.buftype ~= 'nofile' or o.buflisted or o.swapfile or o.modified or o.filetype ~= '' then
+          local ours = o.buftype == 'nofile' or o.buftype == 'acwrite'
+          if not ours or o.buflisted or o.swapfile or o.modified or o.filetype ~= '' then
             wrong[#wrong + 1] = name
           end
         end
