@@ -126,6 +126,13 @@ local subs = {
       report(bosun().prompt(text, opts))
     end,
   },
+  edit = {
+    -- The range goes to the agent with the words; without words it is asked what to do.
+    run = function(_, c)
+      local range = range_of(c) or { api.nvim_win_get_cursor(0)[1], api.nvim_win_get_cursor(0)[1] }
+      report(require('bosun.in_place').run(range, c.args:match('^%S+%s+(.*)$')))
+    end,
+  },
   cancel = {
     run = function(words) report(bosun().cancel({ session = words[1] })) end,
     complete = session_ids,

@@ -48,6 +48,13 @@ for name, modes in pairs({
   )
 end
 
+vim.keymap.set(
+  { 'n', 'x' },
+  '<Plug>(bosun-edit)',
+  function() return require('bosun.in_place').begin() end,
+  { expr = true, desc = 'Bosun: edit with the agent' }
+)
+
 -- No plugin manager looks for help pages here, so their tags are made when they are missing or old.
 vim.schedule(function()
   local page = vim.api.nvim_get_runtime_file('doc/bosun.txt', false)[1]

@@ -327,6 +327,8 @@ impl Workspace {
         if sessions != self.review.counts {
             self.review.counts.clone_from(&sessions);
             out.push(Effect::Nvim(NvimCmd::ReviewCounts { files, hunks, sessions }));
+            let data = serde_json::json!({ "files": files, "hunks": hunks });
+            out.push(Effect::Nvim(NvimCmd::UserEvent { name: "BosunReview".to_owned(), data }));
         }
     }
 

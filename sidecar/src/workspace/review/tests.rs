@@ -28,6 +28,7 @@ impl Desk {
                 Effect::Nvim(NvimCmd::ReviewCounts { files, hunks, .. }) => {
                     out += &format!("{hunks} in {files}\n");
                 }
+                Effect::Nvim(NvimCmd::UserEvent { .. }) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -3,17 +3,12 @@
 //! Owns no state. Only where as many lines came as went, and not many: else every word differs and nothing is said. Part
 //! of `review`.
 
-use std::time::{Duration, Instant};
-
-use similar::{Algorithm, DiffOp};
-
+use crate::workspace::lines::{Span, changes};
 use crate::workspace::text::nvim_col;
 
-/// Lines of a hunk that are looked at, and bytes of each.
+/// Lines of a hunk that are looked at, and words of two lines, multiplied: so long a comparison may take.
 const LINES: usize = 200;
-const BYTES: usize = 2_000;
-/// For all lines of a hunk.
-const DEADLINE: Duration = Duration::from_millis(5);
+const WORDS: usize = 40_000;
 
 /// A place in a line: its number, first byte, end byte, as Neovim counts them.
 pub type Words = Vec<(usize, usize, usize)>;
@@ -24,32 +19,31 @@ pub fn differing<T: AsRef<str>>(removed: &[T], live: &[&str], first: usize) -> (
     if removed.len() != live.len() || live.len() > LINES {
         return (new, gone);
     }
-    let deadline = Instant::now() + DEADLINE;
     for (at, (old, line)) in removed.iter().zip(live).enumerate() {
         let (old, line) = (old.as_ref().trim_end_matches('\n'), line.trim_end_matches('\n'));
-        if old.len() > BYTES || line.len() > BYTES {
-            continue;
-        }
         let (a, b) = (split(old), split(line));
-        let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &a, &b, Some(deadline));
-        let same = ops.iter().any(|op| matches!(op, DiffOp::Equal { .. }));
-        if !same {
+        if a.len() * b.len() > WORDS {
             continue;
         }
-        let add =
-            |out: &mut Words, number: usize, text: &str, words: &[&str], range: std::ops::Range<usize>| {
-                let start: usize = words[..range.start].iter().map(|word| word.len()).sum();
-                let end = start + words[range].iter().map(|word| word.len()).sum::<usize>();
-                if end > start {
-                    out.push((number, nvim_col(text, start), nvim_col(text, end)));
-                }
-            };
-        for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
-            add(&mut gone, at, old, &a, op.old_range());
-            add(&mut new, first + at, line, &b, op.new_range());
+        let spans = changes(&a, &b);
+        // Nothing in common: the lines differ as a whole.
+        if spans == [(0..a.len(), 0..b.len())] {
+            continue;
+        }
+        for (was, is) in spans {
+            gone.extend(place(at, old, &a, was));
+            new.extend(place(first + at, line, &b, is));
         }
     }
     (new, gone)
+}
+
+/// Where a span of the words of a line stands.
+fn place(number: usize, line: &str, words: &[&str], span: Span) -> Option<(usize, usize, usize)> {
+    let bytes = |words: &[&str]| words.iter().map(|word| word.len()).sum::<usize>();
+    let start = bytes(&words[..span.start]);
+    let end = start + bytes(&words[span]);
+    (end > start).then(|| (number, nvim_col(line, start), nvim_col(line, end)))
 }
 
 /// Words, and each other character by itself.

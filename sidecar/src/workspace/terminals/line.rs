@@ -15,15 +15,15 @@ struct Cell {
     /// What stands in it; `None` in the second cell of a wide character.
     c: Option<char>,
     /// What joins that character.
-    marks: Option<Box<Vec<char>>>,
+    marks: Vec<char>,
 }
 
-const BLANK: Cell = Cell { c: Some(' '), marks: None };
-const HALF: Cell = Cell { c: None, marks: None };
+const BLANK: Cell = Cell { c: Some(' '), marks: Vec::new() };
+const HALF: Cell = Cell { c: None, marks: Vec::new() };
 
 impl Cell {
     fn chars(&self) -> impl Iterator<Item = char> {
-        self.c.into_iter().chain(self.marks.iter().flat_map(|marks| marks.iter().copied()))
+        self.c.into_iter().chain(self.marks.iter().copied())
     }
 }
 
@@ -77,7 +77,7 @@ impl Line {
         self.part(col);
         self.part(end);
         for (cell, c) in self.cells[col..end].iter_mut().zip(text.chars()) {
-            *cell = Cell { c: Some(c), marks: None };
+            *cell = Cell { c: Some(c), marks: Vec::new() };
         }
     }
 
@@ -86,7 +86,7 @@ impl Line {
         let end = col + cells;
         self.part(col);
         self.part(end);
-        self.cells[col] = Cell { c: Some(c), marks: None };
+        self.cells[col] = Cell { c: Some(c), marks: Vec::new() };
         self.cells[col + 1..end].fill(HALF);
     }
 
@@ -110,7 +110,7 @@ impl Line {
     pub fn join(&mut self, col: usize, c: char) {
         self.cells.resize(self.cells.len().max(col + 1), BLANK);
         let col = if self.cells[col] == HALF { col.saturating_sub(1) } else { col };
-        let marks = self.cells[col].marks.get_or_insert_default();
+        let marks = &mut self.cells[col].marks;
         if marks.len() < MARKS {
             marks.push(c);
         }
