@@ -9,7 +9,7 @@ local api, fn = vim.api, vim.fn
 local display = require('bosun.display')
 local ns = api.nvim_create_namespace('bosun.in_place')
 
---- What keeps and what rejects the hunk at the cursor.
+--- What keeps and what rejects the hunk at the cursor, or all of an edit's where there is none.
 M.KEYS = { keep = '<CR>', reject = '<BS>' }
 
 -- Edits by the id of their mark: { buf, session, answered }.
@@ -62,11 +62,6 @@ local function draw(id, words)
   })
 end
 
-local function judge(verdict)
-  local ok, err = review().verdict(verdict, {})
-  if not ok then display.notify(err, 'warn') end
-end
-
 -- The edit that the cursor is in, with hunks to judge.
 local function here()
   local buf, line = api.nvim_get_current_buf(), api.nvim_win_get_cursor(0)[1] - 1
@@ -76,6 +71,16 @@ local function here()
       if first and first <= line and line < last and #hunks_of(id) > 0 then return id end
     end
   end
+end
+
+-- The hunk at the cursor, or, beside one, all of the edit's.
+local function judge(verdict)
+  local id = here()
+  if not id then return end
+  local first, last = lines_of(id)
+  local at = review().at(edits[id].buf, api.nvim_win_get_cursor(0)[1] - 1)
+  local ok, err = review().verdict(verdict, at and {} or { range = { first + 1, last } })
+  if not ok then display.notify(err, 'warn') end
 end
 
 local function look()
