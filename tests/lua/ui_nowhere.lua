@@ -95,9 +95,8 @@ T['buffers of a question are no files: not listed, not swapped, not saved, never
       vim.cmd('wall')
     ]])
     equal(c.lua([[return { wrong, types - seen, writes, vim.v.errmsg }]]), { {}, 0, 0, '' })
-    c.input(':qa<CR>')
-    vim.wait(3000, function() return c.code ~= nil end, 10)
-    equal(c.code, 0)
+    vim.rpcnotify(c.chan, 'nvim_command', 'qa')
+    equal(vim.fn.jobwait({ c.chan }, 3000)[1], 0)
   end
 )
 
