@@ -194,6 +194,12 @@ impl Bufs {
         }
     }
 
+    /// The loaded buffer that holds this real path, whether it is mirrored or not; of several, one with unsaved text.
+    pub fn holder(&self, real: &Path) -> Option<BufId> {
+        let holders = self.all.iter().filter(|(_, b)| b.real.as_deref() == Some(real));
+        holders.max_by_key(|(_, b)| (b.meta.modified, b.ready())).map(|(id, _)| *id)
+    }
+
     /// A loaded file buffer by its name or real path; of several, one with unsaved text.
     pub fn named(&self, path: &Path) -> Option<&Buf> {
         let holds = |buf: &&Buf| Path::new(&buf.meta.name) == path || buf.real.as_deref() == Some(path);

@@ -257,6 +257,11 @@ impl Workspace {
         self.ops.values().any(|op| matches!(op, super::Op::Write(w) if w.is_landing() && w.real() == real))
     }
 
+    /// Which text the file has is not known at the moment; an event tells.
+    fn is_unsettled(&self, real: &Path) -> bool {
+        self.is_being_edited(real) || matches!(self.bufs.open(real), Open::Wait(_))
+    }
+
     /// What a person made of the file until now is theirs.
     fn review_fold(&mut self, real: &Path) {
         let live = self.live(real).map(|(buf, b)| (buf, b.tick(), b.snapshot()));
@@ -274,9 +279,12 @@ impl Workspace {
         }
         let paths: Vec<PathBuf> = self.review.files.keys().cloned().collect();
         for path in paths {
+            if self.is_unsettled(&path) {
+                continue;
+            }
             let live = self.live(&path).map(|(buf, b)| (buf, b.tick()));
             let Some(file) = self.review.files.get(&path) else { continue };
-            if !file.is_stale(live) || file.due > now || self.is_being_edited(&path) {
+            if !file.is_stale(live) || file.due > now {
                 continue;
             }
             self.review_fold(&path);
@@ -303,7 +311,7 @@ impl Workspace {
     pub fn review_deadline(&self) -> Option<Millis> {
         let waits = |(path, file): (&PathBuf, &File)| {
             let live = self.live(path).map(|(buf, b)| (buf, b.tick()));
-            (file.is_stale(live) && !self.is_being_edited(path)).then_some(file.due)
+            (file.is_stale(live) && !self.is_unsettled(path)).then_some(file.due)
         };
         self.review.files.iter().filter_map(waits).min()
     }
@@ -335,7 +343,7 @@ impl Workspace {
     /// A person wants to see what a file was before.
     pub fn review_texts(&mut self, path: &Path) -> Vec<Effect> {
         self.review_fold(path);
-        let buf = self.live(path).map(|(buf, _)| buf);
+        let buf = self.bufs.holder(path);
         let Some(file) = self.review.files.get(path) else { return Vec::new() };
         let live = if buf.is_none() { file.now.text.bytes() } else { Vec::new() };
         vec![Effect::Nvim(NvimCmd::ReviewTexts(ReviewTexts {

@@ -43,7 +43,7 @@ pub(super) struct Desk {
     pub(super) files: BTreeMap<PathBuf, Result<DiskText, DiskError>>,
     links: Vec<(PathBuf, PathBuf)>,
     bufs: BTreeMap<i64, Paper>,
-    held: Option<VecDeque<(OpId, DiskCmd)>>,
+    pub(super) held: Option<VecDeque<(OpId, DiskCmd)>>,
     pub(super) edits: VecDeque<EditCall>,
     asked: VecDeque<OpId>,
     swap: Option<crate::event::SwapOwner>,
@@ -110,7 +110,7 @@ impl Desk {
     }
 
     /// Loads a buffer; slices are for the test to send.
-    fn announce(&mut self, buf: i64, path: &str, content: &str) -> &mut Self {
+    pub(super) fn announce(&mut self, buf: i64, path: &str, content: &str) -> &mut Self {
         let paper = self.bufs.entry(buf).or_default();
         paper.lines = lines_of(content);
         paper.tick += 3;
@@ -289,7 +289,7 @@ impl Desk {
     }
 
     /// The held disk commands, in the given order.
-    fn release(&mut self, order: &[usize]) -> String {
+    pub(super) fn release(&mut self, order: &[usize]) -> String {
         let held: Vec<_> = self.held.take().unwrap().into();
         for i in order {
             let (op, cmd) = held[*i].clone();

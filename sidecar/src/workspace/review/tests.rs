@@ -325,3 +325,19 @@ fn a_rejection_while_a_mode_is_in_the_way_waits_and_meets_what_was_typed() {
     d.land();
     assert_eq!(d.text(1), "ONE\ntyped\n3\n4\n5\nSIX\n");
 }
+
+#[test]
+fn while_another_buffer_is_looked_up_the_editor_is_told_nothing_else() {
+    let mut d = desk();
+    d.review();
+    d.held = Some(Default::default());
+    d.announce(2, "/p/other", "x\n");
+    assert_eq!(d.review(), "", "the buffer is still the one that holds the file");
+    let texts = d.ws.review_texts(std::path::Path::new("/p/a"));
+    assert!(
+        matches!(&texts[..], [Effect::Nvim(NvimCmd::ReviewTexts(t))] if t.buf == Some(BufId(1))),
+        "{texts:?}"
+    );
+    d.release(&[0]);
+    assert_eq!(d.review(), "");
+}
