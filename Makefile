@@ -51,8 +51,8 @@ fix: $(STYLUA) ## Format Rust and Lua
 	@$(CARGO) fmt --all
 	@$(STYLUA) $(LUA_SOURCES)
 
-bench: setup build ## Measure: a flood of small chunks, edits of a long file, and a flood in a terminal
-	@$(RUN) $(CARGO) bench --quiet --locked -p bosun-tests --bench stream --bench edit --bench terminal
+bench: setup build ## Measure: floods of chunks and in a terminal, edits of a long file, reviews and large diffs
+	@$(RUN) $(CARGO) bench --quiet --locked -p bosun-tests --bench stream --bench edit --bench terminal --bench review
 
 interop: setup build $(AGENT_BINS) ## Drive real agents (Reasonix, OpenCode, Hermes, Codex, Claude) against a scripted model
 	@$(RUN) BOSUN_AGENTS="$(CURDIR)/.deps/bin" $(CARGO) test --release --locked -p bosun-tests --features interop --test interop
