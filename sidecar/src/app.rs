@@ -8,6 +8,7 @@ mod actions;
 mod agents;
 mod announce;
 mod editor;
+mod landed;
 mod prompts;
 
 use std::path::{Path, PathBuf};
@@ -174,12 +175,16 @@ impl App {
                     queue.extend(self.workspace.access_decided(op, access))
                 }
                 Effect::WriteDecided { op, verdict } => queue.extend(self.workspace.decide(op, verdict)),
-                // The workspace has told its review already.
-                Effect::Landed(_) => {}
+                Effect::Landed(change) => queue.extend(self.landed(&change)),
                 Effect::Told { session, text } => self.sessions.told(&session, &text),
                 Effect::PromptDue { session } => queue.extend(self.prompt_due(&session)),
                 Effect::PromptForgotten { session } => self.workspace.forget_given(&session),
-                Effect::Nvim(NvimCmd::UserEvent { name, data }) => self.announcements.push(name, data, now),
+                Effect::Nvim(NvimCmd::UserEvent { name, data }) => {
+                    if let Some(session) = data["session"].as_str().filter(|_| name == "BosunTurnEnd") {
+                        self.turn_left(&SessionKey::new(session));
+                    }
+                    self.announcements.push(name, data, now);
+                }
                 effect => out.push(effect),
             }
         }

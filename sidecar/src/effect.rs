@@ -73,6 +73,8 @@ pub struct Change {
     pub after: Option<Snapshot>,
     /// Whose it is.
     pub author: Author,
+    /// It came from the disk, not as a request.
+    pub on_disk: bool,
 }
 
 /// Whose a change is.

@@ -270,3 +270,65 @@ fn with_write_approval_review_a_write_lands_without_a_question() {
     assert_eq!(editor.events("BosunPermission").len(), 0);
     editor.assert_sound(&agent);
 }
+
+#[test]
+fn an_edited_permission_of_an_agent_that_writes_the_disk_itself_is_amended_once_it_has_landed() {
+    let editor = Setup::new().file("a.txt", OLD).start();
+    let buf = editor.edit("a.txt");
+    let (go, path) = (editor.aside("go"), editor.path("a.txt"));
+    let mut done = edit_tool("t", "a.txt", OLD, NEW);
+    done["sessionUpdate"] = json!("tool_call_update");
+    done["status"] = json!("completed");
+    let agent = editor.script(&[
+        auto(),
+        prompt(),
+        ask(1, edit_tool("t", "a.txt", OLD, NEW), allow_or_reject()),
+        answered(1),
+        gate(&go),
+        update(done),
+        gate(&editor.aside("end")),
+        end_turn(),
+    ]);
+    let session = editor.ask("go");
+    editor.await_pending(1);
+    let proposal = open(&editor);
+    editor.input("1Gdo5GA!<Esc>");
+    let mine = "one\ntwo\nTHREE\nfour\nFIVE!\n";
+    editor.eventually("the edited proposal", || text(&editor, proposal) == mine);
+    editor.input(":w<CR>");
+    editor.eventually("the tab is gone", || tabs(&editor) == 1);
+    std::fs::write(&path, NEW).expect("the agent's own write");
+    editor.open_gate(&go);
+    editor.eventually("the edits", || text(&editor, buf) == mine);
+    editor.eventually("also on the disk", || editor.disk("a.txt") == mine.as_bytes());
+    editor.open_gate(&editor.aside("end"));
+    assert_eq!(editor.turn_end(1), "end_turn");
+    editor.await_transcript(&session, "to review (:Bosun review)");
+    editor.assert_sound(&agent);
+}
+
+// B53
+#[test]
+fn a_file_that_an_agent_wrote_otherwise_than_it_was_allowed_is_spoken_of() {
+    let editor = Setup::new().file("a.txt", OLD).start();
+    let buf = editor.edit("a.txt");
+    let end = editor.aside("end");
+    let agent = editor.script(&[
+        auto(),
+        prompt(),
+        ask(1, edit_tool("t", "a.txt", OLD, NEW), allow_or_reject()),
+        answered(1),
+        gate(&end),
+        end_turn(),
+    ]);
+    let session = editor.ask("go");
+    let question = editor.await_pending(1).remove(0);
+    editor.answer(&question, "allow_once");
+    editor.await_pending(0);
+    std::fs::write(editor.path("a.txt"), "other\n").expect("the agent's own write");
+    editor.eventually("the buffer follows", || text(&editor, buf) == "other\n");
+    editor.await_transcript(&session, "something else than what you allowed");
+    editor.open_gate(&end);
+    assert_eq!(editor.turn_end(1), "end_turn");
+    editor.assert_sound(&agent);
+}

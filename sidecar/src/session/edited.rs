@@ -37,6 +37,11 @@ impl Edited {
         self.waiting.clear();
     }
 
+    /// Files whose edits wait still.
+    pub(super) fn not_landed(&self) -> Vec<String> {
+        self.waiting.iter().map(|amendment| display::one_line(&amendment.path)).collect()
+    }
+
     fn aside(&mut self, line: String) {
         if self.asides.len() < ASIDES && !self.asides.contains(&line) {
             self.asides.push(line);

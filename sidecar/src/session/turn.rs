@@ -209,6 +209,10 @@ impl Sessions {
         let key = self.list[i].key.clone();
         self.withdraw(|q| q.session == key && q.in_turn, "withdrawn: the turn ended", effects);
         let session = &mut self.list[i];
+        for path in session.edited.not_landed() {
+            let text = format!("Your edits of {path} are not in it: the agent's change did not come.");
+            session.transcript.notice("warn", &text);
+        }
         session.forget_approvals();
         session.access.turn_over();
         let stopped =

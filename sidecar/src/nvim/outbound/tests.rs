@@ -209,7 +209,8 @@ fn texts(old: &str, new: &str) -> DiffTexts {
 fn a_diff_is_a_head_its_sides_and_an_end() {
     check(
         NvimCmd::Diff(texts("a\nb\n", "a\nc")),
-        "\"diff\", {question=2, index=0, count=1, path=\"a\", old_total=2, new_total=2}\n\
+        "\"diff\", {question=2, index=0, count=1, path=\"a\", old_total=2, new_total=2, editable=true, \
+         eol=false}\n\
          \"diff_lines\", {question=2, index=0, side=\"old\", start=0, lines=[\"a\", \"b\"]}\n\
          \"diff_lines\", {question=2, index=0, side=\"new\", start=0, lines=[\"a\", \"c\"]}\n\
          \"diff_done\", {question=2, index=0}",
@@ -217,7 +218,8 @@ fn a_diff_is_a_head_its_sides_and_an_end() {
     let open = DiffTexts { buf: Some(BufId(6)), note: Some("part".into()), ..texts("a\n", "\n") };
     check(
         NvimCmd::Diff(open),
-        "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=1, note=\"part\"}\n\
+        "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=1, note=\"part\", \
+         editable=true, eol=true}\n\
          \"diff_lines\", {question=2, index=0, side=\"new\", start=0, lines=[\"\"]}\n\
          \"diff_done\", {question=2, index=0}",
     );
@@ -234,12 +236,12 @@ fn a_merge_also_carries_what_both_started_from_the_other_side_and_the_places_in_
         from_disk: false,
     };
     let d = DiffTexts { buf: Some(BufId(6)), merge: Some(merge), ..texts("a\n", "r\n\u{fffd}") };
-    let head = "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, merge=true, \
-                from_disk=false";
+    let head = "\"diff\", {question=2, index=0, count=1, path=\"a\", buf=6, old_total=0, new_total=2, editable=true, \
+                eol=false, merge=true, from_disk=false";
     check(
         NvimCmd::Diff(d.clone()),
         &format!(
-            "{head}, conflicts=[[0, 1], [2, 2]], eol=false}}\n\
+            "{head}, conflicts=[[0, 1], [2, 2]]}}\n\
              \"diff_lines\", {{question=2, index=0, side=\"base\", start=0, lines=[\"a\"]}}\n\
              \"diff_lines\", {{question=2, index=0, side=\"theirs\", start=0, lines=[\"n\\0\", \"x\"]}}\n\
              \"diff_lines\", {{question=2, index=0, side=\"new\", start=0, lines=[\"r\", [255]]}}\n\

@@ -12,7 +12,7 @@ use super::weave::Origin;
 use super::{File, State};
 use crate::effect::{DiskCmd, Effect, NvimCmd};
 use crate::event::{PathKind, Resolved, ReviewScope, ReviewVerdict, Stamp};
-use crate::model::{OpId, SessionKey};
+use crate::model::{EditedText, OpId, SessionKey, Text};
 use crate::workspace::bufs::Open;
 use crate::workspace::lines::{Span, flat, split};
 use crate::workspace::rebase;
@@ -35,6 +35,8 @@ enum What {
     Reject { number: u32, of: BTreeSet<Origin> },
     /// A rejection is taken back: the file was so before, and so after.
     Restore { before: State, after: Snapshot },
+    /// What a person made of an agent's change before it landed, which it has done now.
+    Amend(EditedText),
 }
 
 /// A verdict that can be taken back, file by file.
@@ -129,6 +131,26 @@ impl Workspace {
         out
     }
 
+    /// An agent's change of this file has landed, of which a person had made something else when they allowed it.
+    pub fn amend(&mut self, path: &Path, edit: EditedText) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.verdict_start(path, VerdictOp { what: What::Amend(edit) });
+        self.settle(&mut out);
+        out
+    }
+
+    /// Files and hunks of a session that wait to be judged.
+    pub fn review_left(&self, session: &SessionKey) -> (usize, usize) {
+        let of = |origin: Origin| {
+            self.review.sources.get(origin as usize).is_some_and(|source| source.session == *session)
+        };
+        let hunks = |file: &File| {
+            file.now.weave.hunks().iter().filter(|hunk| hunk.origins.iter().any(|o| of(*o))).count()
+        };
+        let left = self.review.files.values().map(hunks).filter(|count| *count > 0);
+        left.fold((0, 0), |(files, all), count| (files + 1, all + count))
+    }
+
     fn verdict_start(&mut self, path: &Path, verdict: VerdictOp) {
         let session = self.review_session(path);
         let found = Resolved { real: path.to_owned(), kind: PathKind::File, stamp: None };
@@ -211,6 +233,10 @@ impl Workspace {
         Some(match &verdict.what {
             What::Reject { number, of } => rejected(&mut file.now.clone(), *number, of),
             What::Restore { before, after } => rebase::plain(after, live, before.text.clone()).text,
+            What::Amend(edit) => {
+                let text = |text: &Text| Snapshot::from_lines(&text.lines, text.eol);
+                rebase::plain(&text(&edit.from), live, text(&edit.to)).text
+            }
         })
     }
 
@@ -249,6 +275,7 @@ impl Workspace {
                 file.now = state.clone();
                 file.now.fold_if_new(after);
             }
+            What::Amend(_) => file.fold(after),
         }
         file.remember();
         if let Some((number, file)) = undo {

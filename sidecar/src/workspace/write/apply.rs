@@ -292,7 +292,8 @@ impl Workspace {
         let (session, path) = (op.session.clone(), op.real().to_owned());
         let author = if op.follows().is_some() { self.author(&session, &path) } else { Author::Agent };
         let (before, after) = (plan.live.clone(), Some(after));
-        let change = Change { session, path, buf, before, after, author };
+        let on_disk = op.follows().is_some();
+        let change = Change { session, path, buf, before, after, author, on_disk };
         self.review.landed(&change);
         out.push(Effect::Landed(Box::new(change)));
     }
