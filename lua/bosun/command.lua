@@ -126,6 +126,29 @@ local subs = {
       report(bosun().prompt(text, opts))
     end,
   },
+  checkpoint = {
+    -- Without words a list to choose from; `restore N`, `undo`.
+    run = function(words)
+      local session = require('bosun.chat').current()
+      if not session then return report(nil, 'there is no session') end
+      local checkpoints = require('bosun.checkpoints')
+      if not words[1] or words[1] == 'list' then return report(checkpoints.choose(session)) end
+      if words[1] == 'undo' then return report(checkpoints.undo(session)) end
+      if words[1] ~= 'restore' then return report(nil, 'try restore or undo') end
+      if not words[2] then return report(checkpoints.choose(session)) end
+      local number = tonumber(words[2])
+      if not number then return report(nil, 'which checkpoint? Its number, see :Bosun checkpoint') end
+      report(checkpoints.restore(session, number))
+    end,
+    complete = function(words)
+      if #words == 0 then return { 'list', 'restore', 'undo' } end
+      local out = {}
+      for _, checkpoint in ipairs(require('bosun.checkpoints').list(require('bosun.chat').current())) do
+        out[#out + 1] = tostring(checkpoint.number)
+      end
+      return words[1] == 'restore' and out or {}
+    end,
+  },
   edit = {
     -- The range goes to the agent with the words; without words it is asked what to do.
     run = function(_, c)

@@ -66,6 +66,7 @@ local handlers = {
   review_texts = function(m) require('bosun.review_tab').recv(m) end,
   terminal_feed = function(m) require('bosun.terminal').feed(m) end,
   terminal_show = function(m) require('bosun.terminals').show(m.terminal) end,
+  checkpoints = function(m) require('bosun.checkpoints').recv(clean(m)) end,
   user_event = function(m)
     vim.api.nvim_exec_autocmds('User', { pattern = m.name, data = clean(m.data), modeline = false })
   end,

@@ -244,6 +244,24 @@ function M.answer(id, option, opts)
   return true
 end
 
+--- The checkpoints of a session, oldest first: { number, prompt, files, time }. `files`: what the agent had changed
+--- since when this was last told; `time`: seconds of the clock.
+function M.checkpoints(session)
+  local id = existing(session)
+  return id and require('bosun.checkpoints').list(id) or {}
+end
+
+--- Goes back to the state before the prompt of that checkpoint; without a number the last way back is taken back. True,
+--- or nil and why not.
+function M.restore(number, opts)
+  opts = opts or {}
+  check_options(opts, { 'session' }, 'restore')
+  local id, err = existing(opts.session)
+  if not id then return nil, err end
+  if number then return require('bosun.checkpoints').restore(id, number) end
+  return require('bosun.checkpoints').undo(id)
+end
+
 --- The transcript of a session as Markdown.
 function M.transcript(session)
   local id = existing(session)

@@ -94,6 +94,7 @@ impl App {
         self.route(effects, now, out);
         let mut effects = self.workspace.terminals_due(now);
         effects.extend(self.workspace.review_due(now));
+        effects.extend(self.workspace.restores_due());
         self.route(effects, now, out);
         for key in self.sessions.keys() {
             let Some(transcript) = self.sessions.transcript_mut(&key) else { continue };

@@ -7,6 +7,7 @@
 mod attributes;
 mod charset;
 mod form;
+pub mod keep;
 mod place;
 mod read;
 mod resolve;

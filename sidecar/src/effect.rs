@@ -43,6 +43,8 @@ pub enum Effect {
     PromptForgotten { session: SessionKey },
     /// Tell the PTY edge.
     Pty(TerminalId, PtyCmd),
+    /// Keep what a file was before and after a change, or give it back.
+    Keep(KeepCmd),
     /// Keep this raw output of a terminal; nothing at all: it has ended.
     Spill(TerminalId, Vec<u8>),
     /// Workspace to session room: may this command run? Decided with `Workspace::command_decided`.
@@ -301,6 +303,28 @@ pub struct PtyRun {
     pub cols: u16,
 }
 
+/// What is done about the texts of changes.
+#[derive(Clone, Debug)]
+pub enum KeepCmd {
+    /// A prompt goes to its agent.
+    Mark { number: u64, session: SessionKey, prompt: String },
+    /// A change; `None` where there is no file.
+    Change { number: u64, path: PathBuf, before: Option<Snapshot>, after: Option<Snapshot> },
+    /// Answered by `DiskResult::Kept`, without those that are not there any more.
+    Load { op: OpId, numbers: Vec<u64> },
+}
+
+/// What queries see of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointState {
+    /// Ascending.
+    pub number: u64,
+    /// First line of the prompt that it is before.
+    pub prompt: String,
+    /// What the agent has changed since.
+    pub files: Vec<PathBuf>,
+}
+
 /// What the disk edge is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskCmd {
@@ -370,6 +394,8 @@ pub enum NvimCmd {
     ReviewCounts { files: usize, hunks: usize, sessions: Vec<(SessionKey, usize, usize)> },
     /// A file as it was before any change that is to be judged.
     ReviewTexts(ReviewTexts),
+    /// The checkpoints of a session, oldest first. `asked`: a person wants to choose one.
+    Checkpoints { session: SessionKey, asked: bool, list: Vec<CheckpointState> },
     /// A prompt could not be sent; its text goes back to the person.
     PromptReturned { session: SessionKey, text: String, why: String },
 }

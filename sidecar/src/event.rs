@@ -100,6 +100,8 @@ pub enum DiskResult {
     Text(Result<DiskText, DiskError>),
     /// A file was written, and this is its stamp now.
     Written(Result<Stamp, DiskError>),
+    /// The texts of changes that were asked for.
+    Kept(Vec<KeptTexts>),
     /// Another Neovim that holds the file, if any.
     Swap(Option<SwapOwner>),
     /// The bytes could not be written because the file is no longer what it was when the write was computed.
@@ -172,6 +174,17 @@ pub struct DiskText {
     pub form: Form,
     /// Of the bytes that were read.
     pub stamp: Stamp,
+}
+
+/// What a file was before and after a change, as `DiskText::text`; `None` where there was no file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptTexts {
+    /// The change.
+    pub number: u64,
+    /// See the type.
+    pub before: Option<Vec<u8>>,
+    /// See the type.
+    pub after: Option<Vec<u8>>,
 }
 
 /// Why the disk edge could not.
@@ -354,6 +367,10 @@ pub enum Action {
     AnswerText { question: QuestionId, lines: Vec<Vec<u8>>, eol: bool },
     /// Keep or reject what agents changed.
     Review(ReviewVerdict),
+    /// Send the checkpoints of a session, for a person to choose one.
+    Checkpoints { session: SessionKey },
+    /// Go back to before the prompt of that checkpoint; `None`: take the last way back back.
+    Restore { session: SessionKey, number: Option<u64> },
     /// Take the last verdict of a review back.
     ReviewUndo,
     /// Send what a file was before any change that is to be judged.

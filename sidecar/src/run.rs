@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::Agents;
 use crate::app::App;
+use crate::disk::keep::Keep;
 use crate::disk::spill::Spill;
 use crate::disk::{Disk, Watch};
 use crate::effect::Effect;
@@ -53,6 +54,7 @@ pub async fn serve() -> i32 {
     let mut edges = Edges {
         agents: Agents::new(lane.clone(), hello.log_dir.clone(), guard.clone()),
         disk: Disk::new(lane.clone()),
+        keep: Keep::new(&hello.log_dir, lane.clone()),
         watch: Watch::start(lane),
         ptys: Ptys::new(pty_lane, guard, editor),
         spill: Spill::new(&hello.log_dir),
@@ -138,6 +140,7 @@ struct Edges {
     watch: Watch,
     ptys: Ptys,
     spill: Spill,
+    keep: Keep,
     nvim: Nvim,
 }
 
@@ -149,6 +152,7 @@ impl Edges {
             Effect::Disk(op, cmd) => self.disk.command(op, cmd),
             Effect::Answer(reply, result) => reply.send(result),
             Effect::Watch(wish) => self.watch.wish(wish),
+            Effect::Keep(cmd) => self.keep.push(cmd),
             Effect::Spill(terminal, bytes) => self.spill.push(terminal, bytes),
             Effect::Pty(terminal, cmd) => self.ptys.tell(terminal, cmd),
             Effect::Told { .. }

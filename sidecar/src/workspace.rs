@@ -9,6 +9,7 @@
 
 mod admit;
 pub mod bufs;
+mod checkpoint;
 pub mod edit;
 mod follow;
 mod globs;
@@ -40,6 +41,7 @@ use crate::reply::WireId;
 
 use admit::AdmitOp;
 use bufs::Bufs;
+use checkpoint::{Checkpoints, Restore};
 use follow::Follows;
 use known::Beliefs;
 use read::ReadOp;
@@ -70,6 +72,8 @@ enum Op {
     Show(Box<ShowOp>),
     /// Where does the working directory of a command lead?
     Folder(TerminalId),
+    /// A way back whose texts are being fetched.
+    Restore(Box<Restore>),
 }
 
 /// See the module.
@@ -90,6 +94,8 @@ pub struct Workspace {
     terminals: Terminals,
     /// What is to be judged.
     review: Review,
+    /// The ways back.
+    checkpoints: Checkpoints,
     /// By id, which is also the order of arrival; removed when answered.
     ops: BTreeMap<OpId, Op>,
     /// The next op's id.
@@ -110,6 +116,7 @@ impl Workspace {
             given: Given::default(),
             terminals: Terminals::new(hello.max_terminal_bytes),
             review: Review::default(),
+            checkpoints: Checkpoints::default(),
             ops: BTreeMap::new(),
             next: 1,
         }
@@ -140,6 +147,7 @@ impl Workspace {
         self.known.remove(session);
         self.given.remove(session);
         self.review.close(session);
+        self.checkpoints.close(session);
         self.terminals_removed(session, &mut out);
         for id in self.ops_of(session) {
             match self.ops.remove(&id) {
@@ -282,6 +290,11 @@ impl Workspace {
             Some(Op::Write(write)) => self.write_disk(op, write, result, &mut out),
             Some(Op::Show(show)) => self.show_disk(op, show, result, &mut out),
             Some(Op::Folder(terminal)) => self.terminal_folder(terminal, result, &mut out),
+            Some(Op::Restore(restore)) => {
+                if let DiskResult::Kept(texts) = result {
+                    self.restore_loaded(*restore, &texts, &mut out);
+                }
+            }
             None => {}
         }
         self.settle(&mut out);
@@ -426,7 +439,7 @@ impl Workspace {
 
     fn ops_of(&self, session: &SessionKey) -> Vec<OpId> {
         let of = |op: &Op| match op {
-            Op::BufName(_) | Op::Folder(_) => false,
+            Op::BufName(_) | Op::Folder(_) | Op::Restore(_) => false,
             Op::Root { session: s, .. } => s == session,
             Op::Admit(a) => a.session == *session,
             Op::Read(r) => r.session == *session,
@@ -459,7 +472,7 @@ impl Workspace {
                 .ops
                 .iter()
                 .filter(|(_, op)| match op {
-                    Op::BufName(_) | Op::Root { .. } | Op::Folder(_) => false,
+                    Op::BufName(_) | Op::Root { .. } | Op::Folder(_) | Op::Restore(_) => false,
                     Op::Admit(a) => a.waits(),
                     Op::Read(r) => r.waits(),
                     Op::Write(w) => w.waits(),

@@ -39,6 +39,15 @@ impl App {
             Action::AnswerText { question, lines, eol } => {
                 self.sessions.answer_text(question, lines, eol, now)
             }
+            Action::Checkpoints { session } => vec![self.workspace.checkpoint_list(&session, true)],
+            Action::Restore { session, .. } if self.sessions.running().contains(&session) => {
+                let text = "a turn is running: cancel it first".to_owned();
+                vec![Effect::Nvim(NvimCmd::Notify { level: "warn".to_owned(), text })]
+            }
+            Action::Restore { session, number } => {
+                self.workspace.restore(&session, number);
+                Vec::new()
+            }
             Action::Review(verdict) => self.workspace.review_verdict(&verdict),
             Action::ReviewUndo => self.workspace.review_undo(),
             Action::ReviewTexts { path } => self.workspace.review_texts(&path),

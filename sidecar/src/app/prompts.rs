@@ -153,7 +153,12 @@ impl App {
     fn go(&mut self, session: &SessionKey) -> Vec<Effect> {
         let items = self.sessions.due(session).map(<[_]>::to_vec).unwrap_or_default();
         let along = self.along(session, items);
-        self.sessions.go(session, along)
+        let mut effects = match self.sessions.due_text(session).map(str::to_owned) {
+            Some(text) => self.workspace.checkpoint(session, &text),
+            None => Vec::new(),
+        };
+        effects.extend(self.sessions.go(session, along));
+        effects
     }
 
     /// What goes along with a prompt: the context that was asked for, then the unsaved texts that the session has not,

@@ -115,7 +115,7 @@ fn write(folder: &Path, pieces: &Receiver<(TerminalId, Vec<u8>)>, waiting: &Atom
 }
 
 /// Removes the folders that nothing was added to for long.
-fn remove_old(all: &Path) {
+pub(super) fn remove_old(all: &Path) {
     for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
         let changed = entry.metadata().and_then(|m| m.modified()).ok();
         let old = changed.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > KEPT);

@@ -129,6 +129,8 @@ fn action(name: &str, mut t: Table) -> Result<Action, Malformed> {
             Action::AnswerText { question: question(&mut t)?, lines: t.lines("lines")?, eol: t.flag("eol")? }
         }
         "review_verdict" => Action::Review(verdict(&mut t)?),
+        "checkpoints" => Action::Checkpoints { session: session(&mut t)? },
+        "restore" => Action::Restore { session: session(&mut t)?, number: t.maybe_uint("number")? },
         "review_undo" => Action::ReviewUndo,
         "review_texts" => Action::ReviewTexts { path: t.path("path")? },
         "review_committed" => Action::ReviewCommitted { path: t.path("path")?, text: t.bytes("text")? },

@@ -103,6 +103,17 @@ pub fn calls(cmd: NvimCmd, groups: &[&str]) -> Vec<Call> {
                 vec![("files", files.into()), ("hunks", hunks.into()), ("sessions", list(&sessions, of))];
             snapshot("review_counts", fields)
         }
+        NvimCmd::Checkpoints { session, asked, list: all } => {
+            let of = |c: &CheckpointState| {
+                map(vec![
+                    ("number", c.number.into()),
+                    ("prompt", crate::session::display::one_line(&c.prompt).into()),
+                    ("files", list(&c.files, |file| path(file))),
+                ])
+            };
+            let fields = vec![("session", key(&session)), ("asked", asked.into()), ("list", list(&all, of))];
+            message("checkpoints", fields)
+        }
         NvimCmd::ReviewTexts(t) => message(
             "review_texts",
             vec![

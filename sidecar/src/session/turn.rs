@@ -68,6 +68,13 @@ impl Sessions {
         session.queue.front().map(|prompt| prompt.context.as_slice())
     }
 
+    /// The text of the prompt that is due.
+    pub fn due_text(&self, key: &SessionKey) -> Option<&str> {
+        let session = &self.list[self.index(key)?];
+        session.due?;
+        session.queue.front().map(|prompt| prompt.text.as_str())
+    }
+
     /// The prompt that is due takes a while.
     pub fn hold(&mut self, key: &SessionKey) -> Vec<Effect> {
         if let Some(i) = self.index(key)

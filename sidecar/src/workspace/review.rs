@@ -16,10 +16,12 @@ use crate::workspace::bufs::{Buf, Open};
 use crate::workspace::lines::{Span, changes, flat, split};
 use crate::workspace::text::{Snapshot, line_bytes};
 
+mod rewind;
 mod verdict;
 mod weave;
 mod words;
 
+pub use rewind::Step;
 use verdict::Undo;
 pub use verdict::VerdictOp;
 use weave::{Hunk, Origin, Weave};

@@ -40,6 +40,8 @@ pub(super) struct Desk {
     /// What landed, a line each.
     landed: Vec<String>,
     pub(super) clock: u64,
+    /// What the disk edge is to keep.
+    pub(super) kept: Vec<crate::effect::KeepCmd>,
     pub(super) files: BTreeMap<PathBuf, Result<DiskText, DiskError>>,
     links: Vec<(PathBuf, PathBuf)>,
     bufs: BTreeMap<i64, Paper>,
@@ -78,6 +80,7 @@ impl Desk {
             log: String::new(),
             landed: Vec::new(),
             clock: 0,
+            kept: Vec::new(),
             files: BTreeMap::new(),
             links: Vec::new(),
             bufs: BTreeMap::new(),
@@ -321,6 +324,7 @@ impl Desk {
                     reply.send(result);
                     while self.answers.1.try_recv().is_ok() {}
                 }
+                Effect::Keep(cmd) => self.kept.push(cmd),
                 Effect::Landed(change) => {
                     let text = |s: &Option<text::Snapshot>| s.as_ref().map(|s| s.wire().text);
                     self.landed.push(format!(
@@ -400,6 +404,7 @@ impl Desk {
             NvimCmd::UserEvent { name, data } => {
                 format!("tells {name} {}\n", data["path"].as_str().unwrap_or_default())
             }
+            NvimCmd::Notify { text, .. } => format!("says {text}\n"),
             other => panic!("{other:?}"),
         };
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ropey::Rope;
 
+use super::rewind::{Step, rewound};
 use super::weave::Origin;
 use super::{File, State};
 use crate::effect::{DiskCmd, Effect, NvimCmd};
@@ -37,6 +38,8 @@ enum What {
     Restore { before: State, after: Snapshot },
     /// What a person made of an agent's change before it landed, which it has done now.
     Amend(EditedText),
+    /// The way back over these changes, newest first. `deletes`: there was no file before the first one.
+    Rewind { steps: Vec<Step>, deletes: bool },
 }
 
 /// A verdict that can be taken back, file by file.
@@ -139,6 +142,14 @@ impl Workspace {
         out
     }
 
+    /// Takes changes of a file back, newest first.
+    pub fn rewind(&mut self, session: &SessionKey, path: &Path, steps: Vec<Step>, deletes: bool) {
+        let found = Resolved { real: path.to_owned(), kind: PathKind::File, stamp: None };
+        let verdict = VerdictOp { what: What::Rewind { steps, deletes } };
+        let id = self.mint();
+        self.ops.insert(id, Op::Write(Box::new(WriteOp::verdict(session.clone(), found, verdict))));
+    }
+
     /// Files and hunks of a session that wait to be judged.
     pub fn review_left(&self, session: &SessionKey) -> (usize, usize) {
         let of = |origin: Origin| {
@@ -217,7 +228,10 @@ impl Workspace {
             return false;
         }
         self.review_fold(&real);
-        let Some(file) = self.review.files.get(&real) else { return true };
+        // What was judged may be forgotten, and a way back leads to it all the same.
+        let text = self.live(&real).map_or_else(|| Snapshot::from_wire(""), |(_, b)| b.snapshot());
+        let file =
+            self.review.files.entry(real.clone()).or_insert_with(|| File::new(State::new(text, false)));
         let (live, gone) = (file.now.text.clone(), file.deleted);
         let new = self.verdict_text(&op, &live).unwrap_or_else(|| live.clone());
         let mut plan = Plan::of_verdict((!gone).then_some(live), new);
@@ -237,19 +251,22 @@ impl Workspace {
                 let text = |text: &Text| Snapshot::from_lines(&text.lines, text.eol);
                 rebase::plain(&text(&edit.from), live, text(&edit.to)).text
             }
+            What::Rewind { steps, .. } => rewound(steps, live).0,
         })
     }
 
-    /// A verdict has landed: the file was `before` then.
+    /// A verdict has landed: the file was `before` then; `None`: there was none.
     pub(in crate::workspace) fn verdict_landed(
         &mut self,
         op: &WriteOp,
-        before: &Snapshot,
+        before: Option<&Snapshot>,
         after: &Snapshot,
         stamp: Option<Stamp>,
         out: &mut Vec<Effect>,
     ) {
         let real = op.real().to_owned();
+        let (existed, nothing) = (before.is_some(), Snapshot::from_wire(""));
+        let before = before.unwrap_or(&nothing);
         let (Some(verdict), Some(file)) = (op.as_verdict(), self.review.files.get_mut(&real)) else { return };
         file.fold(before);
         file.remember();
@@ -276,6 +293,16 @@ impl Workspace {
                 file.now.fold_if_new(after);
             }
             What::Amend(_) => file.fold(after),
+            What::Rewind { steps, deletes: created } => {
+                file.fold(after);
+                deletes = *created && after.is_empty();
+                let kept = (existed.then(|| before.clone()), (!deletes).then(|| after.clone()));
+                self.checkpoints.keep(&op.session, &real, kept, out);
+                if rewound(steps, before).1 {
+                    let text = format!("{}: your lines stay where you changed the same ones", real.display());
+                    out.push(told("info", text));
+                }
+            }
         }
         file.remember();
         if let Some((number, file)) = undo {

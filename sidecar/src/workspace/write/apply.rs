@@ -91,6 +91,15 @@ impl Workspace {
                     return self.write_ask(id, op, *plan, out);
                 }
             }
+            Err(DiskError::NotFound) if op.as_verdict().is_some() => {
+                let nothing = Snapshot::from_wire("");
+                let new = self.verdict_text(&op, &nothing).unwrap_or_else(|| nothing.clone());
+                if new.is_empty() {
+                    return op.refuse_disk(&DiskError::NotFound, out);
+                }
+                (plan.live, plan.new) = (None, new);
+                plan.closed = Some((Closed::default().form, None));
+            }
             Err(DiskError::NotFound) => {
                 // A person agreed to change a file that is there.
                 let gone = plan.live.take().is_some();
@@ -283,8 +292,7 @@ impl Workspace {
         out: &mut Vec<Effect>,
     ) {
         if op.as_verdict().is_some() {
-            let before = plan.live.clone().unwrap_or_else(|| Snapshot::from_wire(""));
-            return self.verdict_landed(op, &before, &after, stamp, out);
+            return self.verdict_landed(op, plan.live.as_ref(), &after, stamp, out);
         }
         if plan.live.as_ref() == Some(&after) {
             return;
@@ -295,6 +303,7 @@ impl Workspace {
         let on_disk = op.follows().is_some();
         let change = Change { session, path, buf, before, after, author, on_disk };
         self.review.landed(&change);
+        self.checkpoints.landed(&change, out);
         out.push(Effect::Landed(Box::new(change)));
     }
 
