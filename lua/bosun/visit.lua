@@ -14,6 +14,8 @@ local function place() return require('bosun.visit_place') end
 
 -- How long a visit waits for its moment unsaid, in milliseconds.
 local QUIET = 150
+-- No file opens under the fingers: the person has pressed no key for so long, in milliseconds.
+local REST = 500
 -- How often we look whether the programs are still there, in milliseconds: no event tells of a channel's end.
 local LOOK = 500
 
@@ -203,8 +205,17 @@ local function waiting_for_moment()
   return vim.tbl_filter(function(visit) return not visit.opened end, visits)
 end
 
+local keys = api.nvim_create_namespace('bosun.visit')
+local typed = -math.huge
+
+local function rested()
+  uv.update_time()
+  return uv.now() - typed >= REST
+end
+
 local function begin()
-  if in_the_way() then return false end
+  if in_the_way() or not rested() then return false end
+  vim.on_key(nil, keys)
   for _, visit in ipairs(waiting_for_moment()) do
     local ok, err = xpcall(open_now, debug.traceback, visit)
     if not ok then
@@ -224,19 +235,38 @@ function M.announce()
   place().note(('a command waits: %s opens %s'):format(table.concat(all, ', '), why))
 end
 
-local armed = false
+local armed = nil
+
+local function try()
+  if not begin() then return false end
+  pcall(api.nvim_del_autocmd, armed)
+  armed = nil
+  return true
+end
+
+-- Looks again once the person has rested, for no key may come that would make Neovim say so.
+local function look_again()
+  vim.defer_fn(function()
+    if not armed then return end
+    if not rested() then return look_again() end
+    -- In a timer, and in nothing else.
+    if fn.state():gsub('[cs]', '') == '' and not api.nvim_get_mode().blocking then try() end
+  end, REST)
+end
 
 -- Neovim says by itself when nothing is half done: SafeState comes once before it waits for the next key.
 local function arm()
   vim.defer_fn(M.announce, QUIET)
   if armed then return end
-  armed = true
-  api.nvim_create_autocmd('SafeState', {
+  vim.on_key(function()
+    uv.update_time()
+    typed = uv.now()
+  end, keys)
+  armed = api.nvim_create_autocmd('SafeState', {
     group = group,
     nested = true,
     callback = function()
-      armed = not begin()
-      return not armed
+      if armed and not try() then look_again() end
     end,
   })
 end

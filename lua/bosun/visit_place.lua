@@ -185,13 +185,18 @@ function M.draw()
     local waits = dressed[api.nvim_win_get_buf(win)] and not is_float(win)
     if waits and not ours then vim.w[win].bosun_bar = bar end
     if waits then
-      pcall(display.winbar, win, api.nvim_win_get_width(win) < WIDTH and NARROW or WIDE)
+      -- To close a window of their own is not what a person would do to go on.
+      local wide = vim.w[win].bosun_visit and api.nvim_win_get_width(win) >= WIDTH
+      pcall(display.winbar, win, wide and WIDE or NARROW)
     elseif ours then
       pcall(display.winbar, win, vim.w[win].bosun_bar or '')
       vim.w[win].bosun_bar = nil
     end
   end
 end
+
+-- Neovim gives a window what the last window of its buffer had, a bar included.
+api.nvim_create_autocmd('BufWinEnter', { group = group, callback = function() M.draw() end })
 
 --- Closes the buffer with its unsaved text, if a visit loaded it.
 function M.close(buf)

@@ -167,6 +167,9 @@ impl App {
                     queue.extend(self.sessions.withdraw_access(op, "the request was taken back"));
                 }
                 Effect::AskCommand(ask) => queue.extend(self.sessions.ask_command(ask)),
+                Effect::CommandWithdrawn { terminal } => {
+                    queue.extend(self.sessions.withdraw_command(terminal));
+                }
                 Effect::CommandDecided { terminal, verdict } => {
                     queue.extend(self.workspace.command_decided(terminal, verdict, now))
                 }

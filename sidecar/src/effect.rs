@@ -49,6 +49,8 @@ pub enum Effect {
     Spill(TerminalId, Vec<u8>),
     /// Workspace to session room: may this command run? Decided with `Workspace::command_decided`.
     AskCommand(CommandAsk),
+    /// Workspace to session room: the agent takes a command back that is being asked about.
+    CommandWithdrawn { terminal: TerminalId },
     /// Session room to workspace: what was decided about a command.
     CommandDecided { terminal: TerminalId, verdict: CommandVerdict },
     /// Workspace to session room: the card of a terminal, new or changed.
@@ -152,6 +154,8 @@ pub struct TerminalCard {
     pub seconds: u64,
     /// Where more of its output is than the lines show.
     pub log: Option<PathBuf>,
+    /// All of it is there.
+    pub log_is_all: bool,
 }
 
 /// What queries see of a terminal.
@@ -280,6 +284,8 @@ pub enum PtyCmd {
     Input(Vec<u8>),
     /// The window that shows it has this size now, in cells.
     Resize { rows: u16, cols: u16 },
+    /// Interrupt it as the key would: INT to its process group. It may end, or not.
+    Interrupt,
     /// End the command and all that descends from it, at once. `Exited` follows.
     Kill,
     /// Nobody asks for it any more: end what is left and free everything. `Closed` follows.

@@ -108,6 +108,31 @@ pub enum WriteApproval {
     Review,
 }
 
+/// Words as a shell would have to be given them, so that one with blanks cannot pass for several.
+pub fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let one = |word: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word.to_owned(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    words.into_iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// The line that a shell is to run, of `sh -c LINE` and the like; a program of that name in another place may be
+/// anything.
+pub fn shell_line<'a>(program: &str, args: &[&'a str]) -> Option<&'a str> {
+    let folders = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
+    let name = folders.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program);
+    match args {
+        [flag, line] if flag.starts_with('-') && flag.ends_with('c') => {
+            matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish").then_some(*line)
+        }
+        _ => None,
+    }
+}
+
 /// What was decided about a command that an agent wants to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandVerdict {

@@ -161,6 +161,7 @@ impl Edges {
             | Effect::AskAccess(_)
             | Effect::AskCommand(_)
             | Effect::CommandDecided { .. }
+            | Effect::CommandWithdrawn { .. }
             | Effect::Card { .. }
             | Effect::Landed(_)
             | Effect::AccessDecided { .. }

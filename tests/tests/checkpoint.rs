@@ -104,3 +104,26 @@ fn a_checkpoint_is_chosen_from_a_list_and_one_undo_step_takes_the_way_back_back(
     editor.eventually("one step", || live(&editor, buf) == changed(&text(0)));
     editor.assert_quiet();
 }
+
+#[test]
+fn a_way_back_undone_with_u_can_be_gone_again() {
+    let editor = Setup::new().file("a.txt", "a\nc\n").start();
+    let buf = editor.edit("a.txt");
+    let mut hand = Hand::start_with(&editor, json!({"write_approval": "review"}), &[]);
+    hand.read("a.txt").expect("the text");
+    hand.write("a.txt", "a\nAGENT\nc\n");
+    hand.outcome().expect("it lands");
+    let session = hand.session.clone();
+    hand.end();
+    let number = first(&editor, &session);
+    let back = || editor.lua("assert(require('bosun').restore(...))", std::slice::from_ref(&number));
+    back();
+    editor.eventually("the text of before, saved", || {
+        live(&editor, buf) == "a\nc\n" && editor.disk("a.txt") == b"a\nc\n"
+    });
+    editor.input("u");
+    editor.eventually("one step", || live(&editor, buf) == "a\nAGENT\nc\n");
+    back();
+    editor.eventually("the text of before again", || live(&editor, buf) == "a\nc\n");
+    editor.assert_quiet();
+}

@@ -82,6 +82,8 @@ fn a_permission_covers_the_very_command_it_was_for_and_only_once() {
     let tool = json!({"toolCallId": "c1", "title": "`echo hi`", "kind": "execute", "rawInput": {"command": "echo hi"}});
     hand.send("session/request_permission", json!({"toolCall": tool, "options": allow_or_reject()}));
     assert!(hand.outcome_after("allow_once").is_ok());
+    // The list of questions comes to the editor a moment after the answer went to the agent.
+    editor.await_pending(0);
     hand.send("terminal/create", json!({"command": "echo hi"}));
     assert!(hand.outcome_unasked().is_ok());
     hand.send("terminal/create", json!({"command": "echo hi"}));

@@ -46,7 +46,7 @@ impl App {
                 Vec::new()
             }
             NvimEvent::TerminalInput { terminal, data } => self.workspace.terminal_input(terminal, data),
-            NvimEvent::TerminalStop { terminal } => self.workspace.terminal_stop(terminal),
+            NvimEvent::TerminalStop { terminal } => self.workspace.terminal_stop(terminal, now),
             NvimEvent::ViewAck { session, version } => {
                 self.view.ack(&session, version);
                 Vec::new()

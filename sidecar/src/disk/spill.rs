@@ -41,7 +41,9 @@ pub struct Spill {
 impl Spill {
     /// Files go into a folder of this process under `logs`. Nothing is made before there is something to write.
     pub fn new(logs: &Path) -> Self {
-        let folder = logs.join("terminals").join(std::process::id().to_string());
+        // Numbers of processes come again.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let folder = logs.join("terminals").join(format!("{}-{}", std::process::id(), now.as_secs()));
         Self { folder, lane: None, waiting: Arc::default(), missing: HashMap::new() }
     }
 
@@ -76,7 +78,7 @@ impl Spill {
         // An error: there is no folder to write to.
         if fits && lane.send((id, bytes)).is_ok() {
             self.missing.remove(&id);
-        } else {
+        } else if count > 0 {
             *self.missing.entry(id).or_default() += count;
         }
     }

@@ -180,6 +180,11 @@ impl Terminal {
                     master.resize(rows, cols);
                 }
             }
+            PtyCmd::Interrupt => {
+                if let Some(process) = &self.process {
+                    sweep::signal(process.pgid, nix::sys::signal::Signal::SIGINT);
+                }
+            }
             PtyCmd::Kill => self.end(),
             PtyCmd::Forget => self.forget(),
             PtyCmd::Run(_) => tracing::error!(id = ?self.id, "a terminal was given a second command"),

@@ -52,7 +52,8 @@ pub async fn end(pgid: i32, marker: String) {
 }
 
 /// A group that is gone is no error.
-fn signal(pgid: i32, signal: Signal) {
+/// Sends a signal to a process group; one that is gone is no error.
+pub(super) fn signal(pgid: i32, signal: Signal) {
     let _ = killpg(Pid::from_raw(pgid), signal);
 }
 

@@ -3,14 +3,35 @@
 //! Owns which commands a person has allowed as permissions of this turn, and the words of the question. It never allows
 //! by itself what no person saw: a permission says nothing of another folder, nor of variables. Part of `Sessions`; called by the app.
 
-use serde_json::Value;
-
 use crate::effect::{CommandAsk, Effect, TerminalCard};
 use crate::model::*;
 
 use super::entry::{Body, ToolCall};
 use super::questions::{Ask, Wording};
-use super::{Sessions, display};
+use super::{Sessions, details, display};
+
+/// A command that a person was shown, and has allowed: the very line, and what a shell runs where that is all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Approved {
+    line: String,
+    inner: Option<String>,
+}
+
+impl Approved {
+    /// What a card shows as its command: from its input, else its title where it says no more.
+    pub(super) fn of(shown: Option<details::Shown>, call: &ToolCall) -> Option<Self> {
+        let by_title = || {
+            let title = call.title.as_deref().filter(|_| call.kind.as_deref() == Some("execute"))?;
+            Some(Self { line: title.trim().trim_matches('`').to_owned(), inner: None })
+        };
+        let of = |shown: details::Shown| Self { line: shown.line.trim().to_owned(), inner: shown.inner };
+        shown.map(of).or_else(by_title).filter(|approved| !approved.line.is_empty())
+    }
+
+    fn is(&self, line: &str) -> bool {
+        self.line == line || self.inner.as_deref().is_some_and(|inner| inner.trim() == line)
+    }
+}
 
 /// Characters of a variable in a question.
 const VARIABLE: usize = 200;
@@ -28,9 +49,9 @@ impl Sessions {
             if !session.ask_commands {
                 return decided(CommandVerdict::Run);
             }
-            let same = |line: &String| {
-                line == ask.line.trim() || ask.shell.as_ref().is_some_and(|s| line == s.trim())
-            };
+            let shell = ask.shell.as_deref().map(str::trim);
+            let same =
+                |line: &Approved| line.is(ask.line.trim()) || shell.is_some_and(|shell| line.is(shell));
             // The same words mean another program elsewhere, or with another PATH.
             let plain = ask.cwd == session.cwd && ask.env.is_empty();
             if let Some(at) = session.approved_commands.iter().position(same).filter(|_| plain) {
@@ -66,6 +87,14 @@ impl Sessions {
         self.put(i, Ask::Command(ask.terminal), in_turn, wording)
     }
 
+    /// The agent takes a command back: nobody has to decide any more, and it does not run.
+    pub fn withdraw_command(&mut self, terminal: TerminalId) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let about = |q: &super::questions::Question| matches!(q.ask, Ask::Command(t) if t == terminal);
+        self.withdraw(about, "withdrawn: the agent took it back", &mut effects);
+        self.settle(effects)
+    }
+
     /// Whether commands and writes that no permission covers are asked about.
     pub fn set_approval(&mut self, session: &SessionKey, commands: bool, writes: WriteApproval) {
         if let Some(i) = self.index(session) {
@@ -83,40 +112,6 @@ impl Sessions {
         };
         self.list[i].transcript.terminal(card);
     }
-}
-
-/// The commands that a person sees when they allow this card.
-pub(super) fn shown(call: &ToolCall) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut add = |text: &str| {
-        let text = text.trim();
-        // Allowed once is allowed once, however often it is named.
-        if !text.is_empty() && !lines.iter().any(|line| line == text) {
-            lines.push(text.to_owned());
-        }
-    };
-    let input = call.raw_input.as_deref().and_then(|raw| serde_json::from_str::<Value>(raw).ok());
-    for name in ["command", "cmd"] {
-        match input.as_ref().and_then(|input| input.get(name)) {
-            Some(Value::String(text)) => add(text),
-            Some(Value::Array(words)) => {
-                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-                add(&words.join(" "));
-                // `sh -c LINE`: the line is what runs.
-                if let [_, flag, line] = words[..]
-                    && flag.starts_with('-')
-                    && flag.ends_with('c')
-                {
-                    add(line);
-                }
-            }
-            _ => {}
-        }
-    }
-    if let Some(title) = &call.title {
-        add(title.trim_matches('`'));
-    }
-    lines
 }
 
 impl super::Transcript {

@@ -41,6 +41,8 @@ pub(super) struct Details {
     pub(super) body: Vec<String>,
     /// Proposed changes, from the content, else from the raw input.
     pub(super) diffs: Vec<Diff>,
+    /// The command that it would run, where it says so.
+    pub(super) command: Option<Shown>,
 }
 
 /// Reads a card. `raw` is the raw input as the request brought it, before any limit on what is kept.
@@ -73,8 +75,9 @@ pub(super) fn describe(card: &ToolCall, raw: Option<&str>) -> Details {
 
     let (title, mut body) = title(card);
     let mut facts = false;
-    if let Some(command) = layers.iter().find_map(|layer| command(layer)) {
-        push_block(&mut body, "$ ", &command);
+    let command = layers.iter().find_map(|layer| command(layer));
+    if let Some(command) = &command {
+        push_block(&mut body, "$ ", &command.line);
         facts = true;
     }
     if diffs.is_empty() {
@@ -104,7 +107,7 @@ pub(super) fn describe(card: &ToolCall, raw: Option<&str>) -> Details {
     if !facts && diffs.is_empty() {
         body.push(NOT_PROVIDED.to_owned());
     }
-    Details { title, body, diffs }
+    Details { title, body, diffs, command }
 }
 
 /// Kinds that change files, or may: a path alone says nothing about the change.
@@ -165,30 +168,37 @@ fn path(layer: &Map<String, Value>) -> Option<&str> {
     PATHS.iter().find_map(|key| word(layer, key))
 }
 
-fn command(layer: &Map<String, Value>) -> Option<String> {
+/// A command as a question shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// All of it.
+    pub(super) line: String,
+    /// The line that a shell runs, where it is no more than that.
+    pub(super) inner: Option<String>,
+}
+
+fn command(layer: &Map<String, Value>) -> Option<Shown> {
     ["command", "cmd"].iter().find_map(|key| match layer.get(*key)? {
         Value::String(line) if !line.trim().is_empty() => {
             let args =
                 layer.get("args").and_then(Value::as_array).map(|args| words(args)).unwrap_or_default();
-            Some(if args.is_empty() { line.clone() } else { format!("{line} {args}") })
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let inner = shell_line(line, &args).map(str::to_owned);
+            let line = if args.is_empty() { line.clone() } else { format!("{line} {}", quoted(args)) };
+            Some(Shown { line, inner })
         }
-        Value::Array(parts) if !parts.is_empty() => Some(words(parts)),
+        Value::Array(parts) if !parts.is_empty() => {
+            let parts = words(parts);
+            let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+            let inner = shell_line(parts[0], &parts[1..]).map(str::to_owned);
+            Some(Shown { line: quoted(parts), inner })
+        }
         _ => None,
     })
 }
 
-/// Arguments as a shell would have to be given them, so that one with blanks cannot pass for several.
-fn words(parts: &[Value]) -> String {
-    let quoted = parts.iter().map(|part| {
-        let text = part.as_str().map_or_else(|| part.to_string(), str::to_owned);
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-        if !text.is_empty() && text.chars().all(plain) {
-            text
-        } else {
-            format!("'{}'", text.replace('\'', "'\\''"))
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
+fn words(parts: &[Value]) -> Vec<String> {
+    parts.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect()
 }
 
 /// Changes that a raw input describes. Whole texts count only where the kind may write; a pair of old and new always.

@@ -11,10 +11,11 @@ use crate::model::*;
 use crate::reply::{Reply, WireId};
 
 use super::access::Waiting;
+use super::commands::Approved;
 use super::details;
 use super::display;
 use super::entry::QuestionEntry;
-use super::{Sessions, commands, edited, notify, user_event, writes};
+use super::{Sessions, edited, notify, user_event, writes};
 
 /// A question that waits. What is shown of it is in the transcript entry.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(super) struct Question {
 #[derive(Debug)]
 pub(super) enum Ask {
     /// An agent's request, and the tool call's card.
-    Permission { reply: Reply, card: EntryId },
+    Permission { reply: Reply, card: EntryId, command: Option<Approved> },
     /// A write of the workspace.
     Write(Box<WriteAsk>),
     /// Requests for a path of the workspace.
@@ -122,9 +123,12 @@ impl Sessions {
             .into_iter()
             .map(|option| PermissionOption { name: display::one_line(&option.name), ..option })
             .collect();
+        // As it is shown: the card may say something else by the time of the answer.
+        let call = self.list[i].transcript.card_at(card);
+        let command = call.and_then(|call| Approved::of(details.command, call));
         let in_turn = self.list[i].turn.is_some();
         let wording = Wording { title: details.title, body: details.body, options, diffs: details.diffs };
-        self.put(i, Ask::Permission { reply, card }, in_turn, wording)
+        self.put(i, Ask::Permission { reply, card, command }, in_turn, wording)
     }
 
     /// A new question at the end of the queue and of the transcript of session number `i`.
@@ -210,12 +214,11 @@ impl Sessions {
         self.record(&question, outcome);
         let mut said = None;
         match question.ask {
-            Ask::Permission { reply, card } => {
+            Ask::Permission { reply, card, command } => {
                 if let Some(i) = self.index(&question.session) {
                     if allowed {
                         self.list[i].approved.extend(diffs);
-                        let shown = self.list[i].transcript.card_at(card).map(commands::shown);
-                        self.list[i].approved_commands.extend(shown.unwrap_or_default());
+                        self.list[i].approved_commands.extend(command);
                     } else if refused {
                         // The latest word on a file counts.
                         self.list[i].approved.retain(|old| !diffs.iter().any(|new| new.path == old.path));

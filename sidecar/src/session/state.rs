@@ -11,6 +11,7 @@ use crate::event::ContextItem;
 use crate::model::*;
 
 use super::access::Decided;
+use super::commands::Approved;
 use super::display;
 use super::edited::Edited;
 use super::transcript::Transcript;
@@ -87,7 +88,7 @@ pub(super) struct Session {
     /// See `Sessions::approved_diffs`; cleared when a turn starts and when it ends.
     pub(super) approved: Vec<Diff>,
     /// Commands of permissions allowed in the running turn; like `approved`.
-    pub(super) approved_commands: Vec<String>,
+    pub(super) approved_commands: Vec<Approved>,
     /// Changes that a person edited, and what the agent is to be told.
     pub(super) edited: Edited,
     /// When a write that no permission covers is asked about.

@@ -86,7 +86,9 @@ impl Checkpoints {
         let number = self.mint();
         self.changes.push(Kept { number, session: session.clone(), path: path.to_owned() });
         if self.changes.len() > CHANGES {
-            self.changes.remove(0);
+            let lost = self.changes.remove(0);
+            // From before it there is only a part of the way back.
+            self.marks.retain(|mark| mark.session != lost.session || mark.number > lost.number);
         }
         out.push(Effect::Keep(KeepCmd::Change { number, path: path.to_owned(), before, after }));
     }

@@ -45,6 +45,8 @@ const MUCH: u64 = 4 << 10;
 const CARD_LINES: usize = 6;
 /// Between two changes of a card whose command writes.
 const CARD_PAUSE: Millis = 100;
+/// What a person stops may take so long to clean up.
+const STOP: Millis = 3_000;
 /// How long a command runs is said in such steps; in steps of a minute after the first one.
 const STEP: Millis = 5_000;
 
@@ -66,17 +68,8 @@ pub struct Create {
 impl Create {
     /// The whole command as one line, as it would be typed. Not escaped for display.
     pub fn line(&self) -> String {
-        let quoted = |arg: &String| {
-            let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
-            match !arg.is_empty() && arg.chars().all(plain) {
-                true => arg.clone(),
-                false => format!("'{}'", arg.replace('\'', r"'\''")),
-            }
-        };
-        std::iter::once(self.command.clone())
-            .chain(self.args.iter().map(quoted))
-            .collect::<Vec<_>>()
-            .join(" ")
+        let args = quoted(self.args.iter().map(String::as_str));
+        if args.is_empty() { self.command.clone() } else { format!("{} {args}", self.command) }
     }
 }
 
@@ -103,6 +96,8 @@ struct Terminal {
     released: bool,
     /// A person stopped it.
     stopped: bool,
+    /// It was interrupted, and is ended for good then.
+    stop_due: Option<Millis>,
     /// The agent runs it itself; it is only shown.
     shown: Option<Shown>,
     started: Millis,
@@ -251,7 +246,8 @@ impl Workspace {
             terminal: id,
             session: t.session.clone(),
             line: t.line.clone(),
-            shell: t.run.args.last().filter(|_| is_shell(&t.run)).cloned(),
+            shell: shell_line(&t.run.command, &t.run.args.iter().map(String::as_str).collect::<Vec<_>>())
+                .map(str::to_owned),
             cwd: t.run.cwd.clone(),
             env: t.run.env.iter().map(|(name, value)| format!("{name}={value}")).collect(),
             note,
@@ -262,6 +258,9 @@ impl Workspace {
     pub fn command_decided(&mut self, id: TerminalId, verdict: CommandVerdict, now: Millis) -> Vec<Effect> {
         let mut out = Vec::new();
         let Some(t) = self.terminals.all.get_mut(&id) else { return out };
+        if !matches!(t.stage, Stage::Asked(_)) {
+            return out;
+        }
         let Stage::Asked(reply) = std::mem::replace(&mut t.stage, Stage::Running) else { return out };
         let error = match verdict {
             CommandVerdict::Run => {
@@ -337,7 +336,11 @@ impl Workspace {
                 t.killers.push(reply);
                 vec![Effect::Pty(id, PtyCmd::Kill)]
             }
-            Ok(_) => vec![Effect::Answer(reply, ok())],
+            // What it sent to the background goes on until then.
+            Ok((id, t)) => {
+                let answer = Effect::Answer(reply, ok());
+                if t.shown.is_some() { vec![answer] } else { vec![Effect::Pty(id, PtyCmd::Kill), answer] }
+            }
             Err(error) => vec![Effect::Answer(reply, Err(error))],
         }
     }
@@ -367,15 +370,21 @@ impl Workspace {
                 t.wrote(&bytes);
                 let before = t.store.total() - bytes.len() as u64;
                 if self.terminals.folder.is_some() && before < SPILL {
+                    let mut bytes = bytes;
+                    if before + bytes.len() as u64 >= SPILL {
+                        bytes.extend_from_slice(b"\r\n[the rest is not kept]\r\n");
+                    }
                     out.push(Effect::Spill(id, bytes));
                 }
             }
             PtyEvent::Exited(end) => {
                 if t.stopped {
-                    t.wrote(b"\r\n[stopped by the user]\r\n");
+                    // Out of whatever the program left open: a sequence, the other screen.
+                    t.wrote(b"\x18\x1b[?1049l\r\n[stopped by the user]\r\n");
                 }
                 out.push(Effect::Spill(id, Vec::new()));
-                t.took = now.saturating_sub(t.started);
+                (t.took, t.stop_due) = (now.saturating_sub(t.started), None);
+                t.store.settle();
                 for reply in t.waiters.drain(..) {
                     out.push(Effect::Answer(reply, Ok(status(&end).to_string().into())));
                 }
@@ -401,8 +410,16 @@ impl Workspace {
         id: &WireId,
         out: &mut Vec<Effect>,
     ) -> bool {
-        let of = |t: &&mut Terminal| sessions.contains(&t.session);
-        for t in self.terminals.all.values_mut().filter(of) {
+        let of = |t: &Terminal| sessions.contains(&t.session);
+        let asked = self.terminals.all.iter().find_map(|(terminal, t)| match &t.stage {
+            Stage::Asked(reply) if of(t) && reply.id() == id => Some(*terminal),
+            _ => None,
+        });
+        if let Some(terminal) = asked {
+            out.push(Effect::CommandWithdrawn { terminal });
+            return true;
+        }
+        for t in self.terminals.all.values_mut().filter(|t| of(t)) {
             for list in [&mut t.waiters, &mut t.killers] {
                 if let Some(at) = list.iter().position(|reply| reply.id() == id) {
                     out.push(Effect::Answer(list.remove(at), Err(refusal::cancelled())));
@@ -476,6 +493,7 @@ impl Terminal {
             stage,
             released: false,
             stopped: false,
+            stop_due: None,
             shown: None,
             started: now,
             took: 0,
@@ -496,16 +514,6 @@ impl Terminal {
         self.feed.push(&filtered);
         self.stale = true;
     }
-}
-
-/// `sh -c LINE` and the like; a program of that name in another place may be anything.
-fn is_shell(run: &PtyRun) -> bool {
-    let folders = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
-    let name = folders.iter().find_map(|folder| run.command.strip_prefix(folder)).unwrap_or(&run.command);
-    let runs_line = |flag: &String| flag.starts_with('-') && flag.ends_with('c');
-    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish")
-        && run.args.len() == 2
-        && runs_line(&run.args[0])
 }
 
 fn told(id: TerminalId, t: &Terminal) -> Effect {

@@ -91,7 +91,10 @@ fn diffs_of_the_content_go_before_the_input() {
     let mut call = card("edit", json!({ "path": "/other", "content": "x" }));
     let diff = Diff { path: "/a".into(), old: None, new: "y".into() };
     call.content = vec![ToolContent::Diff(diff.clone())];
-    assert_eq!(describe(&call, None), Details { title: "T".into(), body: vec![], diffs: vec![diff] });
+    assert_eq!(
+        describe(&call, None),
+        Details { title: "T".into(), body: vec![], diffs: vec![diff], command: None }
+    );
 }
 
 #[test]

@@ -29,7 +29,8 @@ pub fn lines(card: &TerminalCard) -> Vec<Line> {
     let mut lines = vec![Line::of(format!("$ {} ({status}; <CR> opens it)", short(&card.line)), group)];
     lines.extend(card.lines.iter().map(|line| Line::of(format!("  {}", short(line)), "BosunCode")));
     if let Some(log) = &card.log {
-        lines.push(Line::of(format!("  all of it: {}", short(&log.to_string_lossy())), "BosunLink"));
+        let what = if card.log_is_all { "all of it" } else { "its first 16 MiB" };
+        lines.push(Line::of(format!("  {what}: {}", short(&log.to_string_lossy())), "BosunLink"));
     }
     lines
 }

@@ -177,3 +177,99 @@ fn texts_that_are_not_kept_any_more_leave_their_file_as_it_is() {
     t.restore(Some(first));
     assert_eq!(t.text(1), "one\n");
 }
+
+#[test]
+fn lines_that_a_person_brought_back_by_hand_come_back_once() {
+    let mut t = Trail::new();
+    t.d.file("/p/a", "a\nb\nc\n").open(1, "/p/a", "a\nb\nc\n");
+    let first = t.prompt();
+    t.d.read("/p/a");
+    t.d.write_through("/p/a", "a\nc\n");
+    t.d.change(1, 1, 1, &["b"]);
+    assert_eq!(t.text(1), "a\nb\nc\n");
+    t.restore(Some(first));
+    assert_eq!(t.text(1), "a\nb\nc\n");
+}
+
+#[test]
+fn a_rejected_deletion_is_not_undone_twice() {
+    let mut t = Trail::new();
+    t.d.file("/p/a", "a\nb\nc\n").open(1, "/p/a", "a\nb\nc\n");
+    let first = t.prompt();
+    t.d.read("/p/a");
+    t.d.write_through("/p/a", "a\nc\n");
+    let all = crate::event::ReviewVerdict { keep: false, scope: crate::event::ReviewScope::All };
+    let effects = t.d.ws.review_verdict(&all);
+    t.d.take(effects);
+    t.d.land();
+    assert_eq!(t.text(1), "a\nb\nc\n");
+    t.restore(Some(first));
+    assert_eq!(t.text(1), "a\nb\nc\n");
+}
+
+#[test]
+fn a_way_back_undone_in_the_editor_is_not_taken_back_twice() {
+    let mut t = Trail::new();
+    t.d.file("/p/a", "a\nc\n").open(1, "/p/a", "a\nc\n");
+    let first = t.prompt();
+    t.d.read("/p/a");
+    t.d.write_through("/p/a", "a\nAGENT\nc\n");
+    t.restore(Some(first));
+    assert_eq!(t.text(1), "a\nc\n");
+    t.d.change(1, 1, 1, &["AGENT"]);
+    t.restore(None);
+    assert_eq!(t.text(1), "a\nAGENT\nc\n");
+}
+
+#[test]
+fn a_way_back_undone_in_the_editor_can_be_gone_again() {
+    let mut t = Trail::new();
+    t.d.file("/p/a", "a\nc\n").open(1, "/p/a", "a\nc\n");
+    let first = t.prompt();
+    t.d.read("/p/a");
+    t.d.write_through("/p/a", "a\nAGENT\nc\n");
+    t.restore(Some(first));
+    t.d.change(1, 1, 1, &["AGENT"]);
+    assert_eq!(t.text(1), "a\nAGENT\nc\n");
+    t.restore(Some(first));
+    assert_eq!(t.text(1), "a\nc\n");
+}
+
+#[test]
+fn a_way_back_over_a_changed_line_undone_in_the_editor_can_be_gone_again() {
+    let mut t = Trail::new();
+    t.d.file("/p/a", "a\nb\nc\n").open(1, "/p/a", "a\nb\nc\n");
+    let first = t.prompt();
+    t.d.read("/p/a");
+    t.d.write_through("/p/a", "a\nAGENT\nc\n");
+    t.restore(Some(first));
+    t.d.change(1, 1, 2, &["AGENT"]);
+    t.restore(Some(first));
+    assert_eq!(t.text(1), "a\nb\nc\n");
+}
+
+#[test]
+fn an_empty_file_that_the_agent_made_goes() {
+    let mut t = Trail::new();
+    let first = t.prompt();
+    t.d.write("/p/new", "");
+    t.d.allow();
+    assert!(t.d.files.contains_key(std::path::Path::new("/p/new")));
+    t.restore(Some(first));
+    assert!(!t.d.files.contains_key(std::path::Path::new("/p/new")));
+}
+
+#[test]
+fn a_checkpoint_with_changes_since_that_are_not_remembered_is_not_offered() {
+    let mut c = super::Checkpoints::default();
+    let s = crate::model::SessionKey::new("s");
+    let mut out = Vec::new();
+    let first = c.mark(&s, "one".into(), false);
+    c.keep(&s, std::path::Path::new("/p/first"), (None, None), &mut out);
+    for _ in 0..super::CHANGES {
+        c.keep(&s, std::path::Path::new("/p/b"), (None, None), &mut out);
+    }
+    let second = c.mark(&s, "two".into(), false);
+    let offered: Vec<u64> = c.states(&s).iter().map(|state| state.number).collect();
+    assert_eq!(offered, [second], "/p/first would stay as it is after {first}, and nobody would know");
+}

@@ -34,6 +34,10 @@ fn back(step: &Step, live: &Snapshot) -> (Snapshot, bool) {
     let since = changes(&from, &text);
     let (mut out, mut at, mut stay) = (String::new(), 0, false);
     for (was, is) in changes(&from, &to) {
+        // Taken back already: by undo in the editor, by a verdict, or by hand. Once is enough.
+        if since.iter().any(|(s, n)| *s == was && text[n.clone()] == to[is.clone()]) {
+            continue;
+        }
         let overlaps = since.iter().any(|(s, _)| s.start < was.end && was.start < s.end);
         if overlaps {
             stay = true;
@@ -84,7 +88,24 @@ mod tests {
         check("a b c", "a c", "c", "b c", false);
     }
 
+    #[test]
+    fn what_a_person_took_back_already_is_not_taken_back_twice() {
+        check("a b c", "a c", "a b c", "a b c", false);
+        check("a b c", "a B c", "a b c", "a b c", false);
+        check("a c", "a B c", "a c", "a c", false);
+        check("a b c d", "a c D", "a b c D mine", "a b c d mine", false);
+    }
+
     proptest! {
+        #[test]
+        fn a_change_that_was_taken_back_already_stays_taken_back(
+            before in prop::collection::vec("[abc]", 0..8), after in prop::collection::vec("[abc]", 0..8)
+        ) {
+            let (before, after) = (text(&before.join(" ")), text(&after.join(" ")));
+            let step = Step { from: after, to: before.clone() };
+            prop_assert_eq!(rewound(&[step], &before), (before, false));
+        }
+
         #[test]
         fn without_a_person_the_way_back_is_exact(
             texts in prop::collection::vec(prop::collection::vec("[abc]", 0..8), 2..6)

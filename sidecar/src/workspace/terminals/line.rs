@@ -96,7 +96,8 @@ impl Line {
         let cells = if c == '\t' { 1 } else { c.width().unwrap_or(0) };
         match (cells, col) {
             // Nothing is there to be joined.
-            (0, 0) => self.put(col, c, 1),
+            (0, 0) if self.cells.is_empty() => self.put(col, c, 1),
+            (0, 0) => return 0,
             (0, _) => {
                 self.join(col - 1, c);
                 return 0;

@@ -202,10 +202,22 @@ impl Plain {
     pub fn bound(&mut self, limit: usize) {
         let page = &mut self.page;
         if page.done.len() > limit.saturating_mul(2).saturating_add(64 << 10) {
-            let from = page.done.floor_char_boundary(page.done.len() - limit);
+            // More than the limit: a program that goes up finds its lines, whatever the agent wants of them.
+            let from = page.done.floor_char_boundary(page.done.len() - limit - (32 << 10));
             page.done.drain(..from);
             page.cut = true;
         }
+    }
+
+    /// Nothing more comes: what is beyond the limit is not needed.
+    pub fn settle(&mut self, limit: usize) {
+        let page = &mut self.page;
+        if page.done.len() > limit.max(LAST) {
+            let from = page.done.floor_char_boundary(page.done.len() - limit.max(LAST));
+            page.done.drain(..from);
+            page.cut = true;
+        }
+        page.done.shrink_to_fit();
     }
 
     /// The last `limit` bytes of the text, from a character's start, and whether there is more.
@@ -266,7 +278,8 @@ impl Page {
             return None;
         }
         let mut taken = 0;
-        while let Some(end) = memchr::memchr(b'\n', &bytes[taken..]) {
+        // Not farther than a line is long: where there is none, each byte would be looked at again and again.
+        while let Some(end) = memchr::memchr(b'\n', &bytes[taken..bytes.len().min(taken + LONG)]) {
             let line = &bytes[taken..taken + end];
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if !line.iter().all(|b| (0x20..0x7f).contains(b) || *b == b'\t') {

@@ -2,7 +2,7 @@
 //!
 //! Owns no state of its own. It never answers an agent. Part of `terminals`; called by the app.
 
-use super::{CARD_LINES, CARD_PAUSE, MUCH, STEP, Stage, Terminal, Terminals};
+use super::{CARD_LINES, CARD_PAUSE, MUCH, STEP, STOP, Stage, Terminal, Terminals};
 use std::path::Path;
 
 use crate::effect::{Effect, NvimCmd, PtyCmd, TerminalCard, TerminalState};
@@ -41,11 +41,16 @@ impl Workspace {
         if runs { vec![Effect::Pty(id, PtyCmd::Input(data))] } else { Vec::new() }
     }
 
-    /// A person stops it, by a key or by wiping its buffer.
-    pub fn terminal_stop(&mut self, id: TerminalId) -> Vec<Effect> {
+    /// A person stops it, by a key or by wiping its buffer: it is interrupted and may clean up. What does not end then, or
+    /// is stopped once more, is ended with all that it started.
+    pub fn terminal_stop(&mut self, id: TerminalId, now: Millis) -> Vec<Effect> {
         let Some(t) = self.terminals.all.get_mut(&id).filter(|t| t.is_ours()) else { return Vec::new() };
-        t.stopped = true;
-        vec![Effect::Pty(id, PtyCmd::Kill)]
+        if std::mem::replace(&mut t.stopped, true) {
+            t.stop_due = None;
+            return vec![Effect::Pty(id, PtyCmd::Kill)];
+        }
+        t.stop_due = Some(now + STOP);
+        vec![Effect::Pty(id, PtyCmd::Interrupt)]
     }
 
     /// Pieces for the views, cards for the transcripts, and the list, as far as they are due.
@@ -56,6 +61,10 @@ impl Workspace {
         }
         let folder = self.terminals.folder.clone();
         for (id, t) in &mut self.terminals.all {
+            if t.stop_due.is_some_and(|due| due <= now) {
+                t.stop_due = None;
+                out.push(Effect::Pty(*id, PtyCmd::Kill));
+            }
             if let Some(piece) = t.feed.take(now) {
                 out.push(Effect::Nvim(NvimCmd::TerminalFeed { terminal: *id, piece }));
             }
@@ -77,7 +86,7 @@ impl Workspace {
         let due = |t: &Terminal| {
             let card = t.stale.then_some(t.card_due);
             let step = t.runs().then_some(t.step_due.max(t.card_due));
-            t.feed.deadline().into_iter().chain(card).chain(step).min()
+            t.feed.deadline().into_iter().chain(card).chain(step).chain(t.stop_due).min()
         };
         self.terminals.all.values().filter_map(due).min()
     }
@@ -105,6 +114,7 @@ impl Terminal {
             stopped: self.stopped,
             seconds: self.took / 1000,
             log,
+            log_is_all: self.store.total() < super::SPILL,
         };
         Effect::Card { session: self.session.clone(), card }
     }

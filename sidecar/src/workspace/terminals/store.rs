@@ -35,6 +35,11 @@ impl Store {
         }
     }
 
+    /// The command has ended.
+    pub fn settle(&mut self) {
+        self.plain.settle(self.limit);
+    }
+
     /// The text, from a character's start, and whether its beginning is missing: of the text as it is now, for whether it
     /// once was longer depends on when one looks.
     pub fn text(&self) -> (String, bool) {

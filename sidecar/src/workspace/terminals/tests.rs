@@ -167,3 +167,27 @@ fn a_card_says_how_long_its_command_has_run_in_steps_that_get_longer() {
     room.ws.terminals_due(now + 1000);
     assert_eq!(room.ws.terminals_deadline(), None, "nothing is due of one that ended");
 }
+
+#[test]
+fn what_a_person_stops_may_clean_up_and_is_ended_after_a_while_or_at_the_second_stop() {
+    let mut room = Room::new();
+    let (id, _) = room.run();
+    room.told.clear();
+    let effects = room.ws.terminal_stop(id, 1000);
+    room.take(effects);
+    assert_eq!(room.told, [(id, PtyCmd::Interrupt)]);
+    let effects = room.ws.terminals_due(1000 + STOP - 1);
+    room.take(effects);
+    assert_eq!(room.told.len(), 1);
+    assert_eq!(room.ws.terminals_deadline().map(|due| due <= 1000 + STOP), Some(true));
+    let effects = room.ws.terminals_due(1000 + STOP);
+    room.take(effects);
+    assert_eq!(room.told[1..], [(id, PtyCmd::Kill)]);
+    let (other, _) = room.run();
+    room.told.clear();
+    for _ in 0..2 {
+        let effects = room.ws.terminal_stop(other, 0);
+        room.take(effects);
+    }
+    assert_eq!(room.told, [(other, PtyCmd::Interrupt), (other, PtyCmd::Kill)]);
+}

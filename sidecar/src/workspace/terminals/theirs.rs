@@ -45,6 +45,10 @@ impl Shown {
     /// What is new in output that is the next piece for some agents (one that looks like all before it, too: a program
     /// may write the same again), and all of it so far for others. These send pieces as such beside it.
     fn new_of<'a>(&self, text: &'a str) -> &'a str {
+        // Late, and of a moment before.
+        if self.in_pieces && self.seen.starts_with(text) {
+            return "";
+        }
         let again = self.in_pieces && text.starts_with(&self.seen);
         text.get(self.said..).filter(|_| again).unwrap_or(text)
     }
