@@ -156,9 +156,10 @@ impl App {
                         let edit = self.sessions.take_amendment(&ask.session, |path| file.is(path));
                         self.workspace.decide(ask.op, edit.map_or(Verdict::Allow, Verdict::Edited))
                     } else {
-                        let other = approved.iter().any(|diff| file.is(&diff.path));
-                        let note = other.then(|| OTHER_APPROVED.to_owned());
-                        self.sessions.ask_write(note_on(ask, note), now)
+                        let other = ask.merge.is_none()
+                            && approved.iter().any(|diff| file.is(&diff.path))
+                            && !covers(&file, &ask, approved);
+                        self.sessions.ask_write(if other { unlike_allowed(ask) } else { ask }, now)
                     };
                     queue.extend(more);
                 }
@@ -205,9 +206,9 @@ impl App {
 const OTHER_APPROVED: &str =
     "! This is not what you allowed for this file in this turn: it differs from that.";
 
-fn note_on(mut ask: WriteAsk, note: Option<String>) -> WriteAsk {
-    ask.must_ask |= note.is_some();
-    ask.notes.extend(note);
+fn unlike_allowed(mut ask: WriteAsk) -> WriteAsk {
+    ask.must_ask = true;
+    ask.notes.push(OTHER_APPROVED.to_owned());
     ask
 }
 

@@ -321,6 +321,25 @@ fn what_a_person_made_of_an_allowed_diff_is_what_lands_and_the_agent_hears_of_it
 }
 
 #[test]
+fn a_merge_with_what_a_person_wrote_meanwhile_is_not_said_to_differ_from_what_was_allowed() {
+    let mut world = World::ready("one\ntwo\n");
+    world.prompt("go");
+    world.read();
+    permit(&mut world, FILE, Some("one\ntwo\n"), "one\nTWO\n", "yes");
+    world.apply(Event::Nvim(NvimEvent::BufLines {
+        buf: BufId(3),
+        tick: Some(6),
+        first: 1,
+        last: Some(2),
+        lines: vec![b"mine".to_vec()],
+        more: false,
+    }));
+    world.write("one\nTWO\n");
+    let question = world.questions().pop().expect("a question");
+    assert!(question.merge && !question.body.join("\n").contains("not what you allowed"), "{question:?}");
+}
+
+#[test]
 fn a_write_that_differs_from_what_was_allowed_says_so() {
     let mut world = World::ready("one\ntwo\n");
     world.prompt("go");

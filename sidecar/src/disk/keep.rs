@@ -62,6 +62,7 @@ impl Keep {
             lane
         });
         if lane.send(cmd).is_err() {
+            self.waiting.fetch_sub(size, Ordering::Relaxed);
             tracing::warn!("changes are not kept: there is no folder for them");
         }
     }

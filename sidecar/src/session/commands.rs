@@ -1,7 +1,8 @@
 //! Questions about commands: may this agent run what it wants to run in a terminal?
 //!
 //! Owns which commands a person has allowed as permissions of this turn, and the words of the question. It never allows
-//! by itself what no person saw: a permission says nothing of another folder, nor of variables. Part of `Sessions`; called by the app.
+//! by itself what no person saw: a permission says nothing of another folder, nor of variables. Part of `Sessions`; called
+//! by the app.
 
 use crate::effect::{CommandAsk, Effect, TerminalCard};
 use crate::model::*;

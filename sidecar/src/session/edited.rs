@@ -117,7 +117,7 @@ impl Sessions {
     }
 
     /// Something that the agent should know and that no answer can carry.
-    pub fn aside(&mut self, key: &SessionKey, line: String) {
+    fn aside(&mut self, key: &SessionKey, line: String) {
         if let Some(i) = self.index(key) {
             self.list[i].edited.aside(line);
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::effect::{Effect, KeepCmd, NvimCmd};
-use crate::event::{DiskResult, KeptTexts};
+use crate::event::{DiskResult, KeptTexts, ReviewScope, ReviewVerdict};
 use crate::model::BufId;
 use crate::workspace::tests::Desk;
 
@@ -16,10 +16,25 @@ struct Trail {
 }
 
 impl Trail {
-    fn new() -> Self {
+    /// `/p/a` holds this text, and is open.
+    fn with(text: &str) -> Self {
         let mut d = Desk::new();
-        d.running(&["s"]);
+        d.running(&["s"]).file("/p/a", text).open(1, "/p/a", text);
         Self { d, kept: HashMap::new(), list: Vec::new() }
+    }
+
+    /// The agent reads `/p/a` and makes this of it.
+    fn agent(&mut self, text: &str) {
+        self.d.read("/p/a");
+        self.d.write_through("/p/a", text);
+    }
+
+    /// A person rejects what the agent made of `/p/a`.
+    fn reject_all(&mut self) {
+        let all = ReviewVerdict { keep: false, scope: ReviewScope::All };
+        let effects = self.d.ws.review_verdict(&all);
+        self.d.take(effects);
+        self.d.land();
     }
 
     /// Takes in what was kept meanwhile.
@@ -84,15 +99,12 @@ impl Trail {
 
 #[test]
 fn a_way_back_leaves_what_a_person_wrote_before_between_and_after() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "1\n2\n3\n4\n5\n").open(1, "/p/a", "1\n2\n3\n4\n5\n");
+    let mut t = Trail::with("1\n2\n3\n4\n5\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "ONE\n2\n3\n4\n5\n");
+    t.agent("ONE\n2\n3\n4\n5\n");
     t.d.change(1, 2, 3, &["three, mine"]);
     let second = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "ONE\n2\nthree, mine\n4\nFIVE\n");
+    t.agent("ONE\n2\nthree, mine\n4\nFIVE\n");
     t.d.change(1, 5, 5, &["6, mine"]);
     t.restore(Some(second));
     assert_eq!(t.text(1), "ONE\n2\nthree, mine\n4\n5\n6, mine\n");
@@ -105,11 +117,10 @@ fn a_way_back_leaves_what_a_person_wrote_before_between_and_after() {
 
 #[test]
 fn a_way_back_can_be_taken_back_and_that_too() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "1\n2\n").open(1, "/p/a", "1\n2\n").file("/p/b", "b\n");
+    let mut t = Trail::with("1\n2\n");
+    t.d.file("/p/b", "b\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "ONE\n2\n");
+    t.agent("ONE\n2\n");
     t.d.read("/p/b");
     t.d.write("/p/b", "B\n");
     t.d.allow();
@@ -127,11 +138,9 @@ fn a_way_back_can_be_taken_back_and_that_too() {
 
 #[test]
 fn where_both_changed_the_same_lines_the_persons_stay() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "1\n2\n3\n").open(1, "/p/a", "1\n2\n3\n");
+    let mut t = Trail::with("1\n2\n3\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "ONE\n2\nTHREE\n");
+    t.agent("ONE\n2\nTHREE\n");
     t.d.change(1, 0, 1, &["one, mine"]);
     t.restore(Some(first));
     assert_eq!(t.text(1), "one, mine\n2\n3\n");
@@ -139,27 +148,21 @@ fn where_both_changed_the_same_lines_the_persons_stay() {
 
 #[test]
 fn what_no_agent_changed_is_not_touched_and_what_was_rejected_is_not_undone_twice() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "1\n2\n").open(1, "/p/a", "1\n2\n").file("/p/mine", "x\n");
+    let mut t = Trail::with("1\n2\n");
+    t.d.file("/p/mine", "x\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "ONE\n2\n");
+    t.agent("ONE\n2\n");
     t.d.file("/p/mine", "y\n");
-    let all = crate::event::ReviewVerdict { keep: false, scope: crate::event::ReviewScope::All };
-    let effects = t.d.ws.review_verdict(&all);
-    t.d.take(effects);
-    t.d.land();
+    t.reject_all();
     t.restore(Some(first));
     assert_eq!((t.text(1).as_str(), t.d.on_disk("/p/mine")), ("1\n2\n", "y\n"));
 }
 
 #[test]
 fn each_checkpoint_says_how_many_files_were_changed_since() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "1\n").open(1, "/p/a", "1\n");
+    let mut t = Trail::with("1\n");
     t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "one\n");
+    t.agent("one\n");
     t.prompt();
     let files: Vec<usize> = t.list.iter().map(|(_, files)| *files).collect();
     assert_eq!(files, [1, 0]);
@@ -167,11 +170,9 @@ fn each_checkpoint_says_how_many_files_were_changed_since() {
 
 #[test]
 fn texts_that_are_not_kept_any_more_leave_their_file_as_it_is() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "1\n").open(1, "/p/a", "1\n");
+    let mut t = Trail::with("1\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "one\n");
+    t.agent("one\n");
     t.look();
     t.kept.clear();
     t.restore(Some(first));
@@ -180,11 +181,9 @@ fn texts_that_are_not_kept_any_more_leave_their_file_as_it_is() {
 
 #[test]
 fn lines_that_a_person_brought_back_by_hand_come_back_once() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "a\nb\nc\n").open(1, "/p/a", "a\nb\nc\n");
+    let mut t = Trail::with("a\nb\nc\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "a\nc\n");
+    t.agent("a\nc\n");
     t.d.change(1, 1, 1, &["b"]);
     assert_eq!(t.text(1), "a\nb\nc\n");
     t.restore(Some(first));
@@ -193,15 +192,10 @@ fn lines_that_a_person_brought_back_by_hand_come_back_once() {
 
 #[test]
 fn a_rejected_deletion_is_not_undone_twice() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "a\nb\nc\n").open(1, "/p/a", "a\nb\nc\n");
+    let mut t = Trail::with("a\nb\nc\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "a\nc\n");
-    let all = crate::event::ReviewVerdict { keep: false, scope: crate::event::ReviewScope::All };
-    let effects = t.d.ws.review_verdict(&all);
-    t.d.take(effects);
-    t.d.land();
+    t.agent("a\nc\n");
+    t.reject_all();
     assert_eq!(t.text(1), "a\nb\nc\n");
     t.restore(Some(first));
     assert_eq!(t.text(1), "a\nb\nc\n");
@@ -209,11 +203,9 @@ fn a_rejected_deletion_is_not_undone_twice() {
 
 #[test]
 fn a_way_back_undone_in_the_editor_is_not_taken_back_twice() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "a\nc\n").open(1, "/p/a", "a\nc\n");
+    let mut t = Trail::with("a\nc\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "a\nAGENT\nc\n");
+    t.agent("a\nAGENT\nc\n");
     t.restore(Some(first));
     assert_eq!(t.text(1), "a\nc\n");
     t.d.change(1, 1, 1, &["AGENT"]);
@@ -223,11 +215,9 @@ fn a_way_back_undone_in_the_editor_is_not_taken_back_twice() {
 
 #[test]
 fn a_way_back_undone_in_the_editor_can_be_gone_again() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "a\nc\n").open(1, "/p/a", "a\nc\n");
+    let mut t = Trail::with("a\nc\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "a\nAGENT\nc\n");
+    t.agent("a\nAGENT\nc\n");
     t.restore(Some(first));
     t.d.change(1, 1, 1, &["AGENT"]);
     assert_eq!(t.text(1), "a\nAGENT\nc\n");
@@ -237,11 +227,9 @@ fn a_way_back_undone_in_the_editor_can_be_gone_again() {
 
 #[test]
 fn a_way_back_over_a_changed_line_undone_in_the_editor_can_be_gone_again() {
-    let mut t = Trail::new();
-    t.d.file("/p/a", "a\nb\nc\n").open(1, "/p/a", "a\nb\nc\n");
+    let mut t = Trail::with("a\nb\nc\n");
     let first = t.prompt();
-    t.d.read("/p/a");
-    t.d.write_through("/p/a", "a\nAGENT\nc\n");
+    t.agent("a\nAGENT\nc\n");
     t.restore(Some(first));
     t.d.change(1, 1, 2, &["AGENT"]);
     t.restore(Some(first));
@@ -250,7 +238,7 @@ fn a_way_back_over_a_changed_line_undone_in_the_editor_can_be_gone_again() {
 
 #[test]
 fn an_empty_file_that_the_agent_made_goes() {
-    let mut t = Trail::new();
+    let mut t = Trail::with("");
     let first = t.prompt();
     t.d.write("/p/new", "");
     t.d.allow();

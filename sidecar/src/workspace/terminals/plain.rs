@@ -490,10 +490,6 @@ impl Perform for Page {
         // Otherwise its end, ESC and a backslash, is still to come.
         self.ground |= bell_terminated;
     }
-
-    fn terminated(&self) -> bool {
-        self.ground
-    }
 }
 
 impl Page {
