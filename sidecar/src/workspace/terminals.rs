@@ -45,6 +45,9 @@ const MUCH: u64 = 4 << 10;
 const CARD_LINES: usize = 6;
 /// Between two changes of a card whose command writes.
 const CARD_PAUSE: Millis = 100;
+/// Said in the text of a command that a person stopped, out of whatever it left open: a sequence, the other screen. Not by
+/// 1049, which also brings an old place of the cursor back.
+const STOPPED: &[u8] = b"\x18\x1b[?1047l\r\n[stopped by the user]\r\n";
 /// What a person stops may take so long to clean up.
 const STOP: Millis = 3_000;
 /// How long a command runs is said in such steps; in steps of a minute after the first one.
@@ -379,8 +382,7 @@ impl Workspace {
             }
             PtyEvent::Exited(end) => {
                 if t.stopped {
-                    // Out of whatever the program left open: a sequence, the other screen.
-                    t.wrote(b"\x18\x1b[?1049l\r\n[stopped by the user]\r\n");
+                    t.wrote(STOPPED);
                 }
                 out.push(Effect::Spill(id, Vec::new()));
                 (t.took, t.stop_due) = (now.saturating_sub(t.started), None);

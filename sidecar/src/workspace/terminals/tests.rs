@@ -191,3 +191,20 @@ fn what_a_person_stops_may_clean_up_and_is_ended_after_a_while_or_at_the_second_
     }
     assert_eq!(room.told, [(other, PtyCmd::Interrupt), (other, PtyCmd::Kill)]);
 }
+
+#[test]
+fn that_a_person_stopped_it_is_said_whatever_the_command_left_open_and_below_what_it_wrote() {
+    for open in ["", "\x1b[?1049heditor", "\x1b]0;title", "\x1bPq", "\x1b["] {
+        let mut room = Room::new();
+        let (id, name) = room.run();
+        room.pty(id, PtyEvent::Output(format!("one\r\ntwo{open}").into_bytes()));
+        let effects = room.ws.terminal_stop(id, 0);
+        room.take(effects);
+        room.pty(id, PtyEvent::Exited(CommandEnd { code: 130, signal: Some("SIGINT".into()) }));
+        let output = room.output(&name);
+        assert!(output.contains(r"one\ntwo\n[stopped by the user]\n"), "{open:?}: {output}");
+        let view = room.ws.terminals.all[&id].tail.tail().0;
+        let view = String::from_utf8_lossy(&view).into_owned();
+        assert!(view.ends_with("[stopped by the user]\r\n") && !view.contains("1049l"), "{open:?}: {view:?}");
+    }
+}
